@@ -131,8 +131,7 @@ func (s *server) serveRPC(m *raft.Member, r *sim.Incoming) {
 		return
 	case c.What == Finishes:
 		if c.Path == keepAlivePath { // etcd's other streams end only when they are reset
-			s.drop(m, r.ConnID, c.Stream)
-			q.end(OK, "")
+			q.finishKeepAlive()
 		}
 		return
 	case c.NeedLeader && m.Leader() == "":

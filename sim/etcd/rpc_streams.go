@@ -15,6 +15,8 @@ type stream struct {
 	conn, id   uint64
 	needLeader bool
 	over       bool
+	finished   bool  // the client will send no more messages
+	unanswered int   // number of requests to keep a lease alive that have no response yet
 	nextWatch  int64 // ID of the next watch
 }
 
@@ -146,17 +148,34 @@ func (q *rpc) serveKeepAlive() error {
 		return nil
 	}
 	h := q.header(q.m)
+	x.unanswered++
 	q.askLeader(q.m, q.r.Attempt, id, true, func(t leaderAnswer, err error) {
+		x.unanswered--
+		response := appendNumber(appendNumber(h.append(nil, 1), 2, id), 3, t.left)
 		switch {
 		case x.over:
 		case err != nil:
 			x.over = true
 			q.refuse(err)
+		case x.finished && x.unanswered == 0:
+			x.over = true
+			q.reply(response)
 		default:
-			q.say(appendNumber(appendNumber(h.append(nil, 1), 2, id), 3, t.left))
+			q.say(response)
 		}
 	})
 	return nil
+}
+
+// finishKeepAlive ends the stream, because the client will send no more messages. As etcd does, the member first sends
+// the responses that are still to come.
+func (q *rpc) finishKeepAlive() {
+	if x := q.streams.find(q.r.ConnID, q.Stream); x != nil && x.unanswered > 0 {
+		x.finished = true
+		return
+	}
+	q.drop(q.m, q.r.ConnID, q.Stream)
+	q.end(OK, "")
 }
 
 func (q *rpc) serveWatch() (err error) {
