@@ -12,14 +12,15 @@ import (
 // Document returns the page for a web site: the table with all rows, and a section for each row.
 func (b *Board) Document() *document.Document {
 	runs := 0
-	table := document.Table{Heading: "library", Columns: []document.Column{{Title: "version", Words: true}}}
+	table := document.Table{Heading: "library", Columns: []document.Column{{Title: "version", Words: true},
+		{Title: "schedules", Words: true}}}
 	for _, f := range Families {
 		table.Columns = append(table.Columns, document.Column{Title: f.Name, Words: true})
 	}
 	var sections []document.Block
 	for i := range b.entries {
 		e := &b.entries[i]
-		row := document.Row{Name: e.Name, Group: e.Language, Cells: document.Cells(e.shown())}
+		row := document.Row{Name: e.Name, Group: e.Language, Cells: document.Cells(e.shown(), strings.TrimSpace(e.schedules()))}
 		for _, f := range Families {
 			row.Cells = append(row.Cells, document.Cell{Words: e.marks(f.Name)})
 		}
@@ -32,6 +33,9 @@ func (b *Board) Document() *document.Document {
 	var key document.Facts
 	for _, l := range legend {
 		key = append(key, document.Fact{Name: l.letter, Value: l.words})
+	}
+	for _, f := range Families {
+		key = append(key, document.Fact{Name: f.Name, Value: f.words})
 	}
 	body := []document.Block{
 		document.Section{Heading: "What broke under which faults", Body: []document.Block{key,

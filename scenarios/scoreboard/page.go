@@ -25,11 +25,12 @@ var legend = []struct{ letter, words string }{
 }
 
 // introduction explains how to read the table. It follows the legend.
-const introduction = `A dot says that no schedule of faults broke any of the four. That is no proof: the library's page says how many
-schedules there were. In parentheses: not a random schedule broke it, but a fault that was aimed by hand. An empty cell
-was not tried. The order is that of the alphabet. A letter does not say that the
-library is at fault: its page says whose each finding is, the library's, its settings', the servers' or a limit of all
-leases.`
+const introduction = `A schedule is one run of several clients, under faults that were drawn at random. A dot says that no
+schedule broke any of the four promises. That is no proof: the column of schedules says how many there were in all
+families of the row together, and the library's page how many in each. A letter in parentheses says that no random
+schedule broke the promise, but a fault that was aimed by hand did. An empty cell was not tried. The order is that of
+the alphabet. A letter does not say that the library is at fault: its page says whose each finding is, the library's,
+its settings', the servers' or a limit of all leases.`
 
 // method explains how the rows were run.
 const method = `Each lock has a TTL of 8 s. Three clients take it twice each; they read the data at the beginning of their work
@@ -67,13 +68,17 @@ under which faults, you can replay each case with one command, and you can corre
 	for _, l := range legend {
 		out.WriteString("- **" + l.letter + "**, " + l.words + "\n")
 	}
-	out.WriteString("\n" + wrapped(introduction) + "\n| library | language | version |")
+	out.WriteString("\n" + wrapped("The columns of the table are these families:") + "\n")
+	for _, f := range Families {
+		out.WriteString(item("**" + f.Name + "**: " + f.words))
+	}
+	out.WriteString("\n" + wrapped(introduction) + "\n| library | language | version | schedules |")
 	for _, f := range Families {
 		out.WriteString(" " + f.Name + " |")
 	}
-	out.WriteString("\n|---|---|---|" + strings.Repeat("---|", len(Families)) + "\n")
+	out.WriteString("\n|---|---|---|--:|" + strings.Repeat("---|", len(Families)) + "\n")
 	for _, e := range b.entries {
-		fmt.Fprintf(&out, "| [%s] | %s | %s |", e.Name, e.Language, e.shown())
+		fmt.Fprintf(&out, "| [%s] | %s | %s |%s |", e.Name, e.Language, e.shown(), e.schedules())
 		for _, f := range Families {
 			out.WriteString(strings.TrimRight(" "+e.marks(f.Name), " ") + " |")
 		}

@@ -77,18 +77,26 @@ type Aimed struct {
 // ttl is the time to live of every lock.
 const ttl = "8s"
 
+// limit is the time after which a run ends. It is long enough for six sections of 20 s and a wait that is far too long.
+const limit = "240s"
+
 // Family is a family of faults. Package locktest has families with the same names and the same faults, because the
 // table also shows locktest's results for Go libraries.
-type Family struct{ Name, weights string }
+type Family struct {
+	Name, words string // words say what the faults do
+	weights     string // value of the key "weights" in the scenarios
+}
 
 // Families lists the families in the order of the table's columns. The last family contains the faults of all others.
 var Families = []Family{
-	{"pauses", "{pause: 6}"},
-	{"network", "{cut: 6, delay: 4, delay message: 4, break: 3}"},
-	{"restarts", "{crash: 6, shut down: 2}"},
-	{"failovers", "{fail over: 4, crash: 6, cut: 6}"},
-	{"clocks", "{jump: 4, drift: 2}"},
-	{"all", ""},
+	{"pauses", "a client or a server stops for a while and then goes on, as in a collection of garbage.", "{pause: 6}"},
+	{"network", "a link is cut, a message arrives late, or a connection breaks.",
+		"{cut: 6, delay: 4, delay message: 4, break: 3}"},
+	{"restarts", "a client or a server crashes or is shut down, and may start again.", "{crash: 6, shut down: 2}"},
+	{"failovers", "a replica takes over; tried only where there are replicas.",
+		"{fail over: 4, crash: 6, cut: 6}"},
+	{"clocks", "the clock of a client or a server jumps, or runs fast or slowly.", "{jump: 4, drift: 2}"},
+	{"all", "faults of several of these kinds in one schedule.", ""},
 }
 
 // judged lists the laws that are checked when a row is explored.
@@ -137,8 +145,10 @@ servers: %s
 clients: 3
 lock: {name: %q, protocol: %s, ttl: %s}
 work: {cycles: 2, writes: 1, compute: %s}
+limit: %s
 %spromise: [%s]
-`, r.Name, name, r.Library, under, r.Servers, r.Lock, r.Protocol, ttl, r.Compute, faults, strings.Join(laws, ", "))
+`, r.Name, name, r.Library, under, r.Servers, r.Lock, r.Protocol, ttl, r.Compute, limit, faults,
+		strings.Join(laws, ", "))
 }
 
 // find returns the explanation for a breach of a law by a cause, or nil if there is none.

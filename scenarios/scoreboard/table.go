@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
 // Board is the whole scoreboard. It contains everything that its pages show.
@@ -80,6 +82,15 @@ func (e *entry) shown() string {
 		return module(version)
 	}
 	return version
+}
+
+// schedules returns the number of schedules in all families as the table shows it, with a space before it, or "" if the
+// row has no result.
+func (e *entry) schedules() string {
+	if e.result == nil {
+		return ""
+	}
+	return " " + text.Grouped(e.result.runs())
 }
 
 // notTried says why the row has no result.

@@ -1,4 +1,4 @@
-"""A client of Fencepost for the Redis locks of Python: worker.py LOCK, where LOCK is a name in `locks` below.
+"""A client of Fencepost for the locks of Python: worker.py LOCK, where LOCK is a name in `locks` below.
 
 Each class wraps one library in the settings of its documentation. acquire returns the owner value and, where the
 library says so, for how many ms the lock is valid; the client then writes only as long as it is valid.
@@ -9,6 +9,7 @@ import os
 import random
 import sys
 import time
+import urllib.parse
 
 import redis
 
@@ -154,12 +155,60 @@ class Sherlock:
         self.lock.release()
 
 
+class Kazoo:
+    """kazoo's Lock, with a listener, as its documentation recommends."""
+
+    def __init__(self, name, ttl):
+        import kazoo.client
+        self.session_lost = False
+        self.client = kazoo.client.KazooClient(hosts=setting("ZOOKEEPER"), timeout=ttl)
+        self.client.add_listener(self.listen)
+        self.client.start(timeout=30)
+        self.name = name
+
+    def listen(self, state):
+        self.session_lost |= state == "LOST"
+
+    def acquire(self):
+        self.session_lost = False
+        self.lock = self.client.Lock("/locks/" + self.name, setting("CLIENT"))
+        return (self.lock.node, None) if self.lock.acquire() else None
+
+    def lost(self):
+        return self.session_lost or not self.client.connected
+
+    def release(self):
+        self.lock.release()
+
+
+class Etcd3:
+    """python-etcd3's Lock, through one member for each client; acquire waits as long as it takes."""
+
+    def __init__(self, name, ttl):
+        import etcd3
+        members = setting("ETCD").split(",")
+        member = urllib.parse.urlsplit(members[int(setting("CLIENT").rsplit("-", 1)[1]) % len(members)])
+        self.lock = etcd3.client(member.hostname, member.port, timeout=ttl / 3).lock(name, ttl=int(ttl))
+
+    def acquire(self):
+        return (self.lock.uuid.hex(), None) if self.lock.acquire(timeout=None) else None
+
+    def extend(self):
+        if self.lock.refresh()[0].TTL == 0:
+            raise TimeoutError("the lease is over")
+
+    def release(self):
+        if not self.lock.release():
+            raise TimeoutError("the lock was lost")
+
+
 locks = {
     "redis-py": RedisPy, "redis-py-tries": RedisPyTries, "redis-py-shared": RedisPyShared,
     "redis-py-extend": RedisPy, "redis-py-asyncio": RedisPyAsyncio,
     "aioredlock": Aioredlock,
     "python-redis-lock": PythonRedisLock, "python-redis-lock-renewal": PythonRedisLockRenewal,
     "pottery": Pottery, "redlock-py": RedlockPy, "sherlock": Sherlock,
+    "kazoo": Kazoo, "etcd3": Etcd3, "etcd3-refresh": Etcd3,
 }
 
 
@@ -169,7 +218,7 @@ class Client:
     def __init__(self, kind):
         self.name, self.ttl, self.compute = setting("LOCK"), int(setting("TTL_MS")), int(setting("COMPUTE_MS")) / 1000
         self.resource = redis.Redis.from_url(setting("RESOURCE"), socket_timeout=None, retry=None)
-        self.lock, self.extends = locks[kind](self.name, self.ttl / 1000), kind.endswith("-extend")
+        self.lock, self.extends = locks[kind](self.name, self.ttl / 1000), kind.endswith(("-extend", "-refresh"))
         self.sleep = getattr(self.lock, "sleep", time.sleep)
 
     def report(self, *words):
@@ -201,6 +250,9 @@ class Client:
                 return False
             self.report("EXTENDED", self.name, owner)
         self.sleep(max(0, end - time.monotonic()))
+        if hasattr(self.lock, "lost") and self.lock.lost():
+            self.report("LOST", self.name, owner)
+            return False
         return until is None or time.monotonic() < until
 
     def section(self, n):
