@@ -20,7 +20,8 @@ func (b *Board) Document() *document.Document {
 	var sections []document.Block
 	for i := range b.entries {
 		e := &b.entries[i]
-		row := document.Row{Name: e.Name, Group: e.Language, Cells: document.Cells(e.shown(), strings.TrimSpace(e.schedules()))}
+		row := document.Row{Name: e.Name, Group: e.Language,
+			Cells: document.Cells(e.shown(), strings.TrimSpace(e.schedules()))}
 		for _, f := range Families {
 			row.Cells = append(row.Cells, document.Cell{Words: e.marks(f.Name)})
 		}
