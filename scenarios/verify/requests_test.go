@@ -124,7 +124,7 @@ func locksOfOneRun(t *testing.T) (all []*scenarios.Scenario) {
 // TestClassesOfDelaysLoseNothing delays messages by all delays of a fine grid. Each violation that occurs must also
 // occur with the enumerated delays.
 func TestClassesOfDelaysLoseNothing(t *testing.T) {
-	step := time.Duration(testkit.Size(40, 4)) * time.Millisecond
+	step := time.Duration(testkit.Size(80, 4)) * time.Millisecond
 	for _, s := range locksOfOneRun(t) {
 		messages := map[string]nemesis.Fault{}
 		got, few := waysOf(t, s, 1, func(f nemesis.Fault) {
@@ -262,7 +262,7 @@ func cutLocks(t *testing.T) []*scenarios.Scenario {
 // TestClassesOfCutsLoseNothing cuts one direction of a connection at each event, for each length of a grid. Each
 // violation that occurs must also occur with the enumerated cuts.
 func TestClassesOfCutsLoseNothing(t *testing.T) {
-	step := time.Duration(testkit.Size(1200, 150)) * time.Millisecond
+	step := time.Duration(testkit.Size(2400, 150)) * time.Millisecond
 	for _, s := range cutLocks(t) {
 		s.Mix.Weights = draw.Weights{}
 		s.Mix.Weights[nemesis.Cut] = 1
