@@ -61,7 +61,7 @@ func byMajority(k history.ServiceKind) bool { return k.Majority }
 // asOne is true for a service that answers as a whole, with a single grant or refusal.
 func asOne(k history.ServiceKind) bool { return !k.Majority }
 
-// consensus is true for a service whose members agree on one log.
+// consensus is true for a service whose members agree on one replicated log.
 func consensus(k history.ServiceKind) bool { return k.OneLog }
 
 // removing is true for servers that remove a lock when its lease is over.

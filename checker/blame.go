@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// A fault is blamed for a client's lateness only if the client would have been in time without it. The fault must have
+// A fault is blamed for a client's lateness only if the client would have been on time without it. The fault must have
 // begun before the harm was done, delayed the client, and lasted long enough. A history shows only what the client did
 // next, not what delayed it. A pause that ended while the client was sleeping anyway did not delay it.
 
@@ -90,9 +90,9 @@ func (t *judge) stayedFor(l lateness) blame {
 	return blame{cause: cause, faults: t.madeEmpty(l.grant)}
 }
 
-// madeEmpty finds the fault that delayed a grant so much that its lease was already over at the time of the grant. This
-// is a pause or a link fault that was active when the key expired or, if the key did not expire, when the lock was
-// granted.
+// madeEmpty finds the fault that delayed a grant so much that its lease was already over when the lock was granted. The
+// fault is a pause or a link fault. It must have been active when the key expired or, if the key did not expire, when
+// the lock was granted.
 func (t *judge) madeEmpty(n int32) []*trace.Fault {
 	g := &t.Grants[n]
 	gone := g.OK
@@ -133,9 +133,9 @@ func (t *judge) leaseBegan(l lateness) history.Time {
 	return g.GrantedAt(&t.Trace)
 }
 
-// pauses lists the pauses that delayed the client between the beginning of its lease and the harm. before contains the
-// pauses before the other client entered, and after those that came later. Without the pauses in before, the client
-// would have left its section before the later pauses began.
+// pauses lists the pauses that delayed the client between the beginning of its lease and the harm. Pauses that began
+// before the other client entered are in before, and later pauses are in after. Without the pauses in before, the
+// client would have left its section before the later pauses began.
 func (t *judge) pauses(l lateness) (before, after []delay) {
 	began := t.leaseBegan(l)
 	for _, p := range t.stretches(t.Grants[l.grant].Process) {
@@ -275,7 +275,7 @@ func (c *pending) made(e *history.Event) bool {
 	return false
 }
 
-// isOf reports whether an event of the client of grant n belongs to this grant.
+// isOf reports whether an event of grant n's client belongs to grant n and not to another of the client's grants.
 func (t *judge) isOf(e *history.Event, n int32) bool {
 	g := &t.Grants[n]
 	return e.Lock == t.Locks[g.Lock].Name && (e.Attempt == "" || e.Attempt == g.Attempt)
@@ -427,7 +427,7 @@ func (t *judge) onTheWay(f *trace.Fault, client history.Process, peer func(histo
 	return f.Strikes(client) && (slices.ContainsFunc(f.On, peer) || slices.ContainsFunc(f.To, peer))
 }
 
-// otherWait finds the wait for another lock that made the client late: without it, the client would have been in time.
+// otherWait finds the wait for another lock that made the client late: without it, the client would have been on time.
 // There are two cases. The client was still waiting when the other client entered. Or it was waiting when its lease
 // ended, and renewed the lease only afterwards. otherWait returns -1 if it finds no such wait.
 func (t *judge) otherWait(l lateness) int32 {

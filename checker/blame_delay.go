@@ -32,7 +32,7 @@ func spent(delays []delay) history.Time {
 // faults contributed, the explanation names those that cost the most time.
 const mostBlamed = 8
 
-// enoughOf picks the delay without which a client would have been in time, given how late it was. If no single delay is
+// enoughOf picks the delay without which a client would have been on time, given how late it was. If no single delay is
 // enough, it picks a small set of delays. It returns nil if the client would have been late even without any delay.
 func enoughOf(late history.Time, delays []delay) []*trace.Fault {
 	delays = slices.DeleteFunc(delays, func(d delay) bool { return d.length() == 0 })

@@ -71,8 +71,8 @@ func (t *judge) between(f *trace.Fault, servers func(history.Process) bool) bool
 	return f.Does.IsLink() && slices.ContainsFunc(f.On, servers) && slices.ContainsFunc(f.To, servers)
 }
 
-// unrenewed finds the fault that kept the holder of grant n from renewing its lease, which had ended at the given
-// position: a pause, or a fault of the link to the servers, that was active at that time.
+// unrenewed finds the fault that kept the holder of grant n from renewing its lease: a pause, or a fault of the link to
+// the servers. The fault must have been active at the given position, where the lease had already ended.
 func (t *judge) unrenewed(n int32, gone int) *trace.Fault {
 	g := &t.Grants[n]
 	return t.lastSuspect(gone, func(f *trace.Fault) bool {
@@ -92,7 +92,7 @@ func (t *judge) promotion(u history.Process, at int) *trace.Fault {
 
 // reborn looks at the replica that took over without the victim's key. It returns the fault that ended the replica's
 // process after the key was set, so that the replica had to restart. It returns nil if there is no such fault, or if
-// the servers are one service with one log.
+// the servers are members of one service with a replicated log.
 func (t *judge) reborn(r *record) *trace.Fault {
 	if t.History.Header.Service.Kind().OneLog {
 		return nil

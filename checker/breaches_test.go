@@ -53,7 +53,7 @@ func TestAFindingHasABreachForEachCause(t *testing.T) {
 	}
 }
 
-// A violation breaks the promise if any of its breaches is not excused, whichever comes first.
+// A violation breaks the promise if at least one of its breaches is not excused, in whatever order the breaches come.
 func TestAPromiseCountsEveryBreach(t *testing.T) {
 	lost, other := Cause{Kind: NoQuorumLeft}, Cause{Kind: StuckWithoutHolder}
 	p := Promise{Laws: []Law{MutualExclusion}}

@@ -23,8 +23,8 @@ const (
 	// removed without comparing owners)
 	RemovedByNonOwner   CauseKind = "removed by non-owner"
 	ProlongedByNonOwner CauseKind = "prolonged by non-owner" // another attempt prolonged the key
-	// the holder deleted its own key and continued to work (late try: by a request that was sent before it had the
-	// lock)
+	// the holder deleted its own key and continued to work (late try: the deleting request was sent before the holder
+	// had the lock)
 	RemovedByOwner CauseKind = "removed by its own holder"
 	// a server lost the key in a crash (unsynced | no persistence | disk lost)
 	LostInCrash    CauseKind = "lost in crash"
@@ -60,9 +60,9 @@ const (
 	LeftFree     CauseKind = "left free while a client waits"
 	NoQuorumLeft CauseKind = "no quorum left" // servers are down or cut off for good
 	TooSlow      CauseKind = "not within the bound"
-	// the release was called and answered in time, but a server refused it
+	// the release was called and answered on time, but a server refused it
 	ReleaseRefused CauseKind = "release refused"
-	// the release was called in time, but the key stayed as it was
+	// the release was called on time, but had no effect on the key
 	ReleaseWithoutEffect CauseKind = "release without effect"
 )
 

@@ -171,7 +171,7 @@ func TestSmallHistoriesByEveryClock(t *testing.T) {
 // after some instant. Nothing may then be violated that is not violated in the whole history. The test omits three
 // kinds of histories. In the first, a lease was extended before that instant and the holder's call returned after it;
 // such an extension may have shortened the lease. In the second, several attempts have the same name. In the third, a
-// process is recorded for longer than it is known to have lived.
+// process is recorded for longer than it is known to have been alive.
 func TestRecordsThatEndEarly(t *testing.T) {
 	rounds := uint64(testkit.Size(4_000, 400_000))
 	var c Checker
@@ -228,8 +228,9 @@ func TestRecordsThatEndEarly(t *testing.T) {
 	}
 }
 
-// TestNoCauseRestsOnWhatTheClocksLeaveOpen: two critical sections certainly overlap. Because the clocks are inexact, it
-// is unknown whether the leases overlapped too. So the verdict must not say that the holder had outlived its lease.
+// TestNoCauseRestsOnWhatTheClocksLeaveOpen judges a history in which two critical sections certainly overlap. Because
+// the clocks are inexact, it is unknown whether the leases overlapped too. So the verdict must not say that the holder
+// had outlived its lease.
 func TestNoCauseRestsOnWhatTheClocksLeaveOpen(t *testing.T) {
 	const text = `
 0s client-1 acquire invoke

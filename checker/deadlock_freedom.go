@@ -66,7 +66,7 @@ func (t *judge) deadlockFreedom(f *Finding) {
 // hasProbe reports whether the history comes from a run that ends with a probe.
 func (t *judge) hasProbe() bool { return slices.Contains(t.History.Header.Clients, history.Probe) }
 
-// missing describes what had not happened yet when the run ended. It is empty if nothing is missing.
+// missing describes what had not happened yet when the run ended. It returns "" if nothing is missing.
 func (t *judge) missing() string {
 	calm := -1 // position at which the last fault was over
 	for i := range t.Faults {
@@ -126,8 +126,8 @@ func (t *judge) stuckFinding(f *Finding, s *trace.Stuck, limit history.Time) {
 	b.About = about
 }
 
-// calm returns the statement that no fault was active while somebody was stuck. It mentions the exceptions: permanent
-// faults, and faults of a resource that nobody used.
+// calm returns the sentence that says that no fault was active while somebody was stuck. It mentions the exceptions:
+// permanent faults, and faults of a resource that nobody used.
 func (t *judge) calm(s *trace.Stuck) string {
 	var kinds []string
 	for i := range t.Faults {
@@ -149,7 +149,7 @@ func (t *judge) calm(s *trace.Stuck) string {
 	return "no fault was under way except " + list(kinds)
 }
 
-// lasting describes a permanent fault that is treated as the normal state. It is empty if f is not such a fault.
+// lasting describes a permanent fault that is treated as the normal state. It returns "" if f is not such a fault.
 func (t *judge) lasting(f *trace.Fault) string {
 	switch {
 	case f.Stop != trace.Open || f.Ends:
@@ -220,7 +220,7 @@ func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about histo
 }
 
 // dueText says when a key that is present at a moment expires. If the key should have expired before that moment,
-// dueText names the clock fault of its server that kept it.
+// dueText names the fault of the server's clock that kept the key alive.
 func (t *judge) dueText(key *standingKey, now moment) string {
 	switch {
 	case key.until == history.Never:

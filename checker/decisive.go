@@ -45,8 +45,9 @@ type record struct {
 	cause     Cause
 }
 
-// decide finds the cause of a clash of leases. It returns the records of all servers that both grants counted, ordered
-// by position; the last one shows the cause. If something else shows the cause, decide returns no records.
+// decide finds the cause of a clash of leases. It also returns one record for each server that both grants counted,
+// ordered by position; the last record reveals the cause. If the cause is established in another way, it returns no
+// records.
 func (t *judge) decide(c *clash) (Cause, []record) {
 	counted := [2][]history.Process{t.counted(&c.first), t.counted(&c.then)}
 	if t.hasNoKeys(c.lock) || t.keyless(&c.first) || t.keyless(&c.then) {
@@ -107,11 +108,11 @@ func (t *judge) records(c *clash, units []history.Process) []record {
 	return all
 }
 
-// restsOn finds, for each server (or group of replicas), the two keys that the two grants depend on. For a grant, this
-// is the key that its attempt set last before the grant (an extension may have set it again). It prefers a key on a
-// server that the grant counted. If that server has been replaced since, the key may be on any server of its group. If
-// another client passed its key on, it is that key. If the attempt later took an element out of a list, its grant
-// depends on that element and on no key.
+// restsOn finds, for each server (or group of replicas), the two keys that the two grants depend on. A grant depends on
+// the key that its attempt set last before the grant, possibly in an extension. A key on a server that the grant
+// counted is preferred. If that server has been replaced since, a key on any server of its group counts. If another
+// client passed its key on, the grant depends on that key. If the attempt later took an element out of a list, the
+// grant depends on that element and on no key.
 func (t *judge) restsOn(c *clash, units []history.Process) []record {
 	all := make([]record, len(units))
 	for i := range all {

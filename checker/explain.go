@@ -28,8 +28,8 @@ func (f *Finding) unchecked(why string) { f.Outcome, f.Explanation = Unchecked, 
 func (f *Finding) undecided(why string) { f.Outcome, f.Explanation = Undecided, why }
 func (f *Finding) holds(seen string)    { f.Outcome, f.Explanation = Holds, seen }
 
-// mostBreaches limits how many breaches have their causes examined: overlaps of one lock, and stuck waiters. Each
-// breach may require another pass over the history.
+// mostBreaches is the maximum number of breaches (overlaps of one lock, or stuck waiters) whose causes are examined.
+// Each examination may require another pass over the history.
 const mostBreaches = 100
 
 // examined notes in the explanation that only the first breaches were examined, if there may be more.
@@ -127,8 +127,8 @@ func (t *judge) endText(g *trace.Grant) string {
 	return "it never did"
 }
 
-// overstayStory explains why a holder was still inside after its lease had ended. on is nil unless the holder was told
-// that it had lost the lock early.
+// overstayStory explains why a holder was still inside after its lease had ended. on is nil unless the holder lost the
+// lock early and was told of the loss.
 func (t *judge) overstayStory(l lateness, why blame, on *loss) string {
 	g := &t.Grants[l.grant]
 	s := sentence("The lease of %s had ended at %v as it should; the lock service broke no promise.", g.Process,
@@ -157,7 +157,7 @@ func (t *judge) overstayStory(l lateness, why blame, on *loss) string {
 	return s + sentence(" %s was still inside when it ended.", capital(string(g.Process)))
 }
 
-// blameStory describes what delayed a client. It is empty if nothing did.
+// blameStory describes what delayed a client. It returns "" if nothing did.
 func (t *judge) blameStory(p history.Process, why blame) string {
 	var s strings.Builder
 	switch {
@@ -211,7 +211,8 @@ func (b blame) witness() []int {
 	return w
 }
 
-// spells lists the periods in which the given faults were active, as in a sentence: "from 1s to 2s and from 5s to 6s".
+// spells returns the periods in which the given faults were active, worded for use in a sentence: "from 1s to 2s and
+// from 5s to 6s".
 func (t *judge) spells(faults []*trace.Fault) string {
 	var all []string
 	for _, f := range faults {
@@ -339,7 +340,7 @@ func (t *judge) countedText(s *trace.Span) string {
 	return sentence("%s %s", t.Grants[s.Grant].Process, list(counted))
 }
 
-// list joins names as in a sentence: "a, b and c".
+// list joins names for use in a sentence: "a, b and c".
 func list[T ~string](names []T) string {
 	var s strings.Builder
 	for i, n := range names {

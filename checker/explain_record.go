@@ -117,7 +117,8 @@ func (t *judge) twiceStory(c *clash, r *record, key string) string {
 		"second key", key, first.Time, t.name(second.Of), second.Time)
 }
 
-// earlyReturnStory names the client that put an element back before it released the lock. It is empty if none did.
+// earlyReturnStory returns a sentence that names the client that put an element back before it released the lock. It
+// returns "" if no client did.
 func (t *judge) earlyReturnStory(r *record) string {
 	if set := t.earlyReturn(r); set >= 0 {
 		e := &t.History.Events[set]
@@ -343,7 +344,8 @@ func (t *judge) clockStory(r *record, whose history.Process, early history.Time)
 	return t.faultText(clocks[len(clocks)-1])
 }
 
-// faultText names faults as reasons, in parentheses; it is empty if there are none.
+// faultText returns the names of faults in parentheses, for use as reasons in a sentence. It returns "" if there are no
+// faults.
 func (t *judge) faultText(faults ...*trace.Fault) string {
 	var lines []string
 	for _, f := range faults {

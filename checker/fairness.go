@@ -147,9 +147,9 @@ func (t *judge) leftFree(f *Finding, b *unfair) {
 
 // abandonedPlace looks for a client that has left its place in the queue ahead of a waiter: it called its acquire
 // before the waiter, but had given up or crashed by the given position. The place must still be in the way: since the
-// client left, nobody who asked later than it may have been granted the lock. abandonedPlace returns the first such
-// acquire, or nil. If waiting clients must renew their places, an abandoned place expires after Order.Turn. If it had
-// expired by the given time, it does not explain the wait and is not returned.
+// client left, nobody who asked later than that client may have been granted the lock. abandonedPlace returns the first
+// such acquire, or nil. If waiting clients must renew their places, an abandoned place expires after Order.Turn. If it
+// had expired by the given time, it does not explain the wait and is not returned.
 func (t *judge) abandonedPlace(waiter *trace.Ask, at int, when history.Time) *trace.Ask {
 	l, h := &t.Locks[waiter.Lock], &t.History.Header
 	current := waiter

@@ -87,8 +87,8 @@ func (t *judge) faultTolerance(f *Finding) {
 		h.Bound.String() + ".")
 }
 
-// judgeRelease judges the release of acquire n, which has been judged and was over at the given position. It reports
-// whether there was a release to judge.
+// judgeRelease judges the release that follows acquire n. The acquire itself has been judged already; acquired is the
+// position at which it was over. judgeRelease reports whether there was a release to judge.
 func (t *judge) judgeRelease(f *Finding, n int32, acquired int) bool {
 	a := &t.Asks[n]
 	g := &t.Grants[a.Grant]
@@ -273,8 +273,9 @@ func (t *judge) refusedStory(g *trace.Grant, key int) string {
 	return sentence(" Its key on %s was still there, last set at %v.", e.Process, e.Time)
 }
 
-// hurrying returns the last clock fault of the server on which grant g's key expired early, at the given position. It
-// returns nil if the key did not expire early, or if no clock fault was active since the key was set.
+// hurrying returns the last fault of a server's clock before grant g's key expired early on that server. gone is the
+// position of the expiry. hurrying returns nil if the key did not expire early, or if no clock fault was active since
+// the key was set.
 func (t *judge) hurrying(g *trace.Grant, gone int) *trace.Fault {
 	e, set := &t.History.Events[gone], t.keyAt(g, gone)
 	if e.Why != history.Expired || set < 0 || e.Time >= t.History.Events[set].Until-rounding {
@@ -292,10 +293,10 @@ func (t *judge) asksOn(a *trace.Ask, end int) bool {
 	return t.asks(a.Process, call+bound/2, call+bound) && t.isFree(a.Lock, call, end+1)
 }
 
-// fastest returns the shortest time in which any acquire got a lock. It ignores the acquire given as but. If no acquire
-// got a lock, it returns the shortest time until a key was set. It returns Never if the servers recorded their keys but
-// set none, and 0 if nothing is known. If a client retried and no key was set in between, the request for the next key
-// may belong to the earlier try.
+// fastest returns the shortest time in which any acquire other than the given one got a lock. If no other acquire got a
+// lock, it returns the shortest time until a key was set. It returns Never if the servers recorded their keys but set
+// none, and 0 if nothing is known. If a client retried and no key was set in between, the request for the next key may
+// belong to the earlier try.
 func (t *judge) fastest(but *trace.Ask) history.Time {
 	var granted, set history.Time
 	note := func(least *history.Time, took history.Time) {

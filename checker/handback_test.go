@@ -44,8 +44,8 @@ var topologies = []history.Header{
 	{Servers: gossipServers, Quorum: 2, Groups: [][]history.Process{gossipServers}},
 }
 
-// TestReleasesWithoutEffectAsWritten enumerates what can follow a release. The checker and the literal reading of the
-// law must find the same releases without effect.
+// TestReleasesWithoutEffectAsWritten enumerates what can follow a release. The checker and the literal implementation
+// of the law (package slow) must find the same releases without effect.
 func TestReleasesWithoutEffectAsWritten(t *testing.T) {
 	depth, seen := testkit.Size(3, 4), map[string]int{}
 	var c Checker

@@ -58,7 +58,7 @@ func (a Answer) Why() string {
 	return ""
 }
 
-// Alone returns a note that only the interval check judged, and why. It is empty if both judged.
+// Alone returns a note that says that only the interval check judged, and why. It returns "" if both judged.
 func (j Judges) Alone() string {
 	if why := j.Porcupine.Why(); why != "" {
 		return "interval check alone: " + why

@@ -8,11 +8,11 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// keyless reports whether a client was told that it had the lock although it had no key. The servers must record keys
-// of the lock. At that moment, no server may have had a key of this client. No server may have set a key for the
-// attempt, and no other client may have passed its key to this client. A key of an earlier hold does not count if it
-// was left over. In a service of several members, the servers that a grant counted prove nothing, since the members
-// answer as one.
+// keyless reports whether a client was told that it had the lock although it had no key. It returns true only if the
+// servers record keys of the lock and, when the client was told, three conditions held: no server had a key of this
+// client, no server had set a key for the attempt, and no other client had passed its key to this client. A key of an
+// earlier hold does not count if it was left over. In a service of several members, the servers that a grant counted
+// prove nothing, since the members answer as one.
 func (t *judge) keyless(s *trace.Span) bool {
 	g := &t.Grants[s.Grant]
 	if s.At != g.OK || g.Attempt == "" || len(t.counted(s)) > 0 && !t.History.Header.OneService() {
@@ -23,9 +23,9 @@ func (t *judge) keyless(s *trace.Span) bool {
 }
 
 // keysOf lists the keys that a client has when it is told that it has the lock. For each key, it returns the position
-// at which the key was set. In a service with one log, only keys that already exist when the acquire is called count.
-// own reports whether the attempt itself has set one of the keys. recorded reports whether the servers record keys of
-// the lock at all.
+// at which the key was set. In a service with one replicated log, only keys that already exist when the acquire is
+// called count. own reports whether the attempt itself has set one of the keys. recorded reports whether the servers
+// record keys of the lock at all.
 func (t *judge) keysOf(s *trace.Span) (there []int, own, recorded bool) {
 	g, needed := &t.Grants[s.Grant], t.NeededUntil(s)
 	for _, i := range t.Keys {
@@ -47,8 +47,8 @@ func (t *judge) keysOf(s *trace.Span) (there []int, own, recorded bool) {
 // leftOver returns the position at which a key of an earlier hold disappeared, if the key was left over. The client of
 // window s had set this key at the given position. The key was left over if the client had already called the release
 // of the earlier hold before it requested the lock again, but the key disappeared only after the window had begun: it
-// expired, or the release deleted it. Otherwise, leftOver returns -1. It also returns -1 for a service with one log,
-// because there a session continues to use the key of its earlier attempt.
+// expired, or the release deleted it. Otherwise, leftOver returns -1. It also returns -1 for a service with one
+// replicated log, because there a session continues to use the key of its earlier attempt.
 func (t *judge) leftOver(s *trace.Span, set int) int {
 	e := &t.History.Events[set]
 	n, granted := t.Owner[trace.Title{Lock: e.Lock, Attempt: e.Of}]

@@ -14,7 +14,7 @@ import (
 )
 
 // TestAFaultIsJudgedByWhatItDoes makes a copy of every kind of fault that has the same effect and a different name (in
-// capitals). It replaces the kinds in histories by their copies and judges the histories again. No law, cause or
+// capitals). It replaces the kinds in histories with their copies and judges the histories again. No law, cause or
 // explanation may differ, except in that name.
 func TestAFaultIsJudgedByWhatItDoes(t *testing.T) {
 	rows := slices.Clone(history.FaultKinds)

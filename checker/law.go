@@ -116,7 +116,7 @@ const (
 	ExcuseUnless = "where no quorum of servers is left for good; no lock helps there, and it is not promised unless "
 )
 
-// Covers reports whether the promise is broken if the given cause breaks a law.
+// Covers reports whether the promise is broken if law l is violated with cause c.
 func (p Promise) Covers(l Law, c Cause) bool { return slices.Contains(p.Laws, l) && !p.Excuses(c) }
 
 // BrokenBy returns the first breach in a finding that breaks the promise, or nil if there is none.

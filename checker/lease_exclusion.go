@@ -86,7 +86,7 @@ func (t *judge) undecidedBy() *trace.Grant {
 	return nil
 }
 
-// clashes returns the pairs of spans that contradict a law, as inOrder sorts them.
+// clashes returns the pairs of spans that contradict a law, in the order that inOrder defines.
 func (t *judge) clashes(law Law) (all []clash, more bool) {
 	for n := range t.Locks {
 		all = append(all, t.clashesIn(law, n)...)

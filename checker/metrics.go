@@ -20,8 +20,8 @@ type Metric struct {
 // Alarming reports whether the value is above its alarm level.
 func (m Metric) Alarming() bool { return m.Alarm >= 0 && m.Samples > 0 && m.Value > m.Alarm }
 
-// Metrics is a list in a fixed order: first the metrics of the run, then those of single processes in the order of the
-// header.
+// Metrics is a list in a fixed order: first the metrics of the run, then those of individual processes in the order of
+// the header.
 type Metrics []Metric
 
 // Of returns the metric with the given name.
@@ -38,12 +38,12 @@ func (ms Metrics) Of(name string) (Metric, bool) {
 // others. It ignores the probe's own operations.
 //
 //   - lock_acquisition_time_p50, _p99: time from the call of an acquire to its ok, in s. An acquire that failed, or had
-//     not returned when the run ended, counts with the time that it had waited. Alarm above 50 % of the TTL.
+//     not returned when the run ended, counts with the time that it had waited. Alarm above 50% of the TTL.
 //   - lock_contention_rate: share of attempts that found the lock taken by another client. An acquire that tries again
-//     makes several attempts. Unknown if the history does not count attempts. Alarm above 30 %.
-//   - lock_hold_duration_p99: length of critical sections, in s. Alarm above 80 % of the TTL.
+//     makes several attempts. Unknown if the history does not count attempts. Alarm above 30%.
+//   - lock_hold_duration_p99: length of critical sections, in s. Alarm above 80% of the TTL.
 //   - lock_timeout_rate: share of acquires that gave up because the client would not wait any longer, among those that
-//     returned. Alarm above 5 %.
+//     returned. Alarm above 5%.
 //   - release_without_effect_rate: share of releases that left their client's keys in place, with or without faults. It
 //     counts only releases whose effect the servers' records show (see trace.Handback). Alarm above 0.
 //   - fencing_token_reject_rate: share of reads and writes that were refused for a stale token. Alarm above 0.
@@ -241,8 +241,8 @@ func share(ttl, part float64) float64 {
 	return ttl * part
 }
 
-// NearestRank returns the p-th percentile: the smallest observation such that at least p percent of all are not
-// greater. It returns zero if there are none.
+// NearestRank returns the p-th percentile: the smallest observation for which at least p percent of all observations
+// are not greater. It returns zero if there are none.
 func NearestRank[T cmp.Ordered](seen []T, p int) (of T) {
 	if len(seen) == 0 {
 		return of

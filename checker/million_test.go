@@ -9,8 +9,8 @@ import (
 )
 
 // BenchmarkMillion judges a million events by each law alone. For each law, it compares a history that breaks the law
-// with a history of the same shape that does not. Judging the violated history takes at most three times as long as
-// judging the sound one:
+// with a history of the same shape that does not. Judging the history that breaks the law takes at most three times as
+// long as judging the other one:
 //
 //	go test ./checker -run ^$ -bench Million -benchtime 3x
 func BenchmarkMillion(b *testing.B) {

@@ -115,9 +115,9 @@ func (t *judge) leasesUnknown(c *clash) bool {
 	return false
 }
 
-// insideTogether reports critical sections that overlap: two, or one more than there are permits. If the leases overlap
-// as well, the cause is the reason why they overlap. Otherwise the cause is the reason why a holder stayed inside after
-// its lease had ended.
+// insideTogether reports critical sections that overlap: two sections or, for a semaphore, one more than there are
+// permits. If the leases overlap as well, the cause is the reason why they overlap. Otherwise the cause is the reason
+// why a holder stayed inside after its lease had ended.
 func (t *judge) insideTogether(f *Finding, c *clash) {
 	report := func(cause Cause) *Finding {
 		b := t.breach(f, cause, c.then.At, t.Locks[c.lock].Name, t.holdersOf(c)...)

@@ -6,9 +6,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestOverlappingCallsOfOneProcessAreDistinguishedByTheirAttempts: two goroutines of one process request a lock at the
-// same time, and one of them waits for a long time. It matters which one waits: this decides whether a waiter was
-// stuck, and whose hold is shared.
+// TestOverlappingCallsOfOneProcessAreDistinguishedByTheirAttempts judges histories in which two goroutines of one
+// process request a lock at the same time, and one of them waits for a long time. It matters which one waits: this
+// decides whether a waiter was stuck, and whose hold is shared.
 func TestOverlappingCallsOfOneProcessAreDistinguishedByTheirAttempts(t *testing.T) {
 	const second = history.Time(1e9)
 	event := func(at history.Time, f history.F, of history.Type, attempt history.Attempt, shared bool) history.Event {

@@ -32,7 +32,7 @@ func init() {
 // change the expiry, but must not shorten the hold of another client. If that client has shortened its own hold before,
 // only the shortened hold is protected.
 //
-// A key that means that the lock is free belongs to nobody, whoever set it. It is a token that a release puts back, or
+// A key that means that the lock is free belongs to nobody, whoever set it. It is a token that a release returns, or
 // that the first client creates before it requests the lock like all other clients. Any client that requests the lock
 // may take it.
 //

@@ -91,7 +91,7 @@ func (t *judge) byTaker(gone int) bool {
 	}) != nil
 }
 
-// clockStruck reports whether a fault had changed the clock of a server before it made the record at the given
+// clockStruck reports whether a fault had changed the clock of a server before the server made the record at the given
 // position.
 func (t *judge) clockStruck(at int) bool {
 	server := t.History.Events[at].Process
@@ -106,7 +106,7 @@ func (t *judge) witnessOfCrowd(c *clash) (w []int) {
 	return w
 }
 
-// tooMany says how many holders there were for how many permits. It is empty if the lock has one permit.
+// tooMany says how many holders there were for how many permits. It returns "" if the lock has one permit.
 func (t *judge) tooMany(c *clash) string {
 	if len(c.rest) == 0 {
 		return ""
@@ -122,7 +122,7 @@ func (t *judge) leasesAtOnce() string {
 	return "two leases at once"
 }
 
-// crowdedLeases names the holders of a crowd of leases. It is empty if the lock has one permit.
+// crowdedLeases names the holders of a crowd of leases. It returns "" if the lock has one permit.
 func (t *judge) crowdedLeases(c *clash) string {
 	if len(c.rest) == 0 {
 		return ""
@@ -174,8 +174,8 @@ var limitedResource = advice{text: "Let the protected resource itself limit how 
 const byServersClock = "Decide whether a permit has expired by the server's clock, which a script can read, " +
 	"and not by the clock of the client that asks."
 
-// earlyByTaker is the advice for locks whose keys are members of a set, if a client whose clock was wrong removed a
-// member too early.
+// earlyByTaker is the advice for locks whose keys are members of a set. It applies if a client whose clock was wrong
+// removed a member too early.
 var earlyByTaker = advice{text: byServersClock, unless: history.RelativeExpiry, only: anyRedis,
 	when: ofDetail(ClientClock)}
 

@@ -6,8 +6,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestSemaphoresAreReadAsWritten checks that the checker and the literal reading of the laws agree on locks with two
-// permits. It uses small histories that contain almost everything that a history can record.
+// TestSemaphoresAreReadAsWritten checks that the checker and the literal implementation of the laws (package slow)
+// agree on locks with two permits. It uses small histories that contain almost everything that a history can record.
 func TestSemaphoresAreReadAsWritten(t *testing.T) {
 	rounds := testkit.Size(2_000, 60_000)
 	seen := compareReadings(t, rounds, func(g *gossip, round int) {

@@ -47,7 +47,7 @@ const (
 )
 
 // tokens lists the advice that makes sure that a later grant has a higher fencing token than an earlier one. The advice
-// is given only if the given condition is true.
+// applies only if the given condition is true.
 func tokens(when func(*situation) bool) []advice {
 	lost := func(s *situation) bool { return len(s.forgot) > 0 }
 	kept := func(s *situation) bool {

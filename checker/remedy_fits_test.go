@@ -381,8 +381,8 @@ header servers=redis-1 quorum=1 bound=3s ttl=10s service=redis measures=expiry e
 9s client-1 release ok
 10.001s redis-1 key-gone of=client-1/1 why=expired
 `, []string{"Let the release delete"}, nil, []string{"round trip"}},
-	// A client waits behind a key that an earlier request of its own has set. It may also be the key of a request whose
-	// answer was lost, after which the client has not asked again.
+	// A client waits behind a key that an earlier request of its own has set. The answer to that request may have been
+	// lost, and the client may not have asked again since.
 	{"waits behind its own node", FaultTolerance, TooSlow, `
 header clients=client-1 servers=zookeeper-1 quorum=1 ttl=10s bound=3s service=zookeeper measures=expiry end=60s
 1s client-1 acquire invoke

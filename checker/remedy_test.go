@@ -84,8 +84,8 @@ func TestNoRemedyPresumesWhatIsNotKnown(t *testing.T) {
 	}
 }
 
-// TestOfAWatchedKeyTheTransactionIsAdvised: if a client watches a key and changes it outside of a transaction, the
-// advice is to use a transaction. By watching the key, the client already tries to compare its value.
+// TestOfAWatchedKeyTheTransactionIsAdvised judges a client that watches a key and changes it outside of a transaction.
+// The advice must be to use a transaction. By watching the key, the client already tries to compare its value.
 func TestOfAWatchedKeyTheTransactionIsAdvised(t *testing.T) {
 	for _, cause := range []Cause{{Kind: RemovedByNonOwner}, {RemovedByNonOwner, Overwritten},
 		{Kind: ProlongedByNonOwner}} {

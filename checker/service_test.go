@@ -53,7 +53,7 @@ func TestAServiceIsWhatItsRowSays(t *testing.T) {
 	}
 }
 
-// told returns the explanation of a finding, without the advice.
+// told returns the explanation of a finding up to the advice.
 func told(f *Finding) string {
 	story, _, _ := strings.Cut(f.Explanation, "Remedy:")
 	return story

@@ -17,8 +17,9 @@ import (
 // stream selects other random histories, for example: go test ./checker -run AreReadAsWritten -stream 10.
 var stream = flag.Uint64("stream", 9, "the random stream of the histories that are read twice")
 
-// TestTheLawsAreReadAsWritten checks that the checker and the literal reading of the laws agree on every law. It uses
-// small histories that contain almost everything that a history can record, whether it makes sense or not.
+// TestTheLawsAreReadAsWritten checks that the checker and the literal implementation of the laws (package slow) agree
+// on every law. It uses small histories that contain almost everything that a history can record, whether it makes
+// sense or not.
 func TestTheLawsAreReadAsWritten(t *testing.T) {
 	rounds := testkit.Size(2_000, 60_000)
 	seen := compareReadings(t, rounds, func(g *gossip, round int) {
@@ -284,7 +285,8 @@ func (g *gossip) twoGrants() {
 }
 
 // joinedKey adds the grants of three clients. The first client sets a key. The second sets none, but extends the key of
-// the first. The third gets the lock as well. In between, the first client may release the lock, and its key may end.
+// the first. The third gets the lock as well. In between, the first client may release the lock, and its key may
+// disappear.
 func (g *gossip) joinedKey() {
 	r := g.r
 	g.h.Header = history.Header{Servers: gossipServers[:1], Quorum: 1, TTL: 9e6, Locks: []history.Lock{"a"}}

@@ -139,8 +139,8 @@ type abandonedKey struct {
 //
 //   - Its client had given up the attempt or had left the section. The key never expires, or was still being extended,
 //     or remains because of its client's session.
-//   - Its client still waits for the lock. Then an earlier try must have set the key, or, in a queue, the client does
-//     not notice that it is first.
+//   - Its client still waits for the lock, because an earlier try of the client set the key or because, in a queue,
+//     the client does not notice that it is first.
 //
 // A key that can expire must have been there for longer than a TTL. The abandoned keys must be on so many servers that
 // no quorum is left.
@@ -303,9 +303,9 @@ func (t *judge) abandonedStory(lock int32, x *abandonedKey, now moment) string {
 		sentence("; its key on %s, set at %v%s, is still there and %s.", server, set, why, x.stay(t))
 }
 
-// abandoning finds the last fault of a key's server or of the link between it and the key's client. The fault must have
-// been active when the key was set, or have struck later, before the given position and before the client did anything
-// else.
+// abandoning finds the latest fault that affected a key's server, or the link between that server and the key's client.
+// The fault must have been active when the key was set, or have struck later, before the given position and before the
+// client did anything else.
 func (t *judge) abandoning(x *abandonedKey, at int) *trace.Fault {
 	e, next := &t.History.Events[x.set], x.set+1
 	for next < at && t.History.Events[next].Process != x.client {

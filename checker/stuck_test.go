@@ -65,8 +65,8 @@ func randomWaits(r *rand.Rand) *history.History {
 	return h
 }
 
-// TestStandstillIsWhatTheLawSays compares the checker with the literal reading of the law, which examines every period
-// of time.
+// TestStandstillIsWhatTheLawSays compares the checker with the literal implementation of the law (package slow), which
+// examines every period of time.
 func TestStandstillIsWhatTheLawSays(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	var c Checker

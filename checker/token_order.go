@@ -57,8 +57,8 @@ func (t *judge) tokenOrder(f *Finding) {
 type tokenClash struct{ a, b *trace.Grant }
 
 // tokenClashes finds two clashes: the first grant whose token an earlier grant had already used, and the first grant
-// with a lower token than another grant that had returned before this one was requested. Each result is a pair of the
-// grant found and the first grant with which it conflicts.
+// whose token is lower than that of another grant that had returned before the first grant was requested. Each result
+// is a pair of the grant found and the first grant with which it conflicts.
 func (t *judge) tokenClashes(l *trace.LockTrace) (clashes []tokenClash) {
 	var with []*trace.Grant
 	var highest []history.Token // highest[i] is the highest token of with[:i+1]

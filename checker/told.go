@@ -47,8 +47,8 @@ func (t *judge) lossTold(c *clash, l lateness) *loss {
 	return nil
 }
 
-// comesFromLoss reports whether a holder was late because it lost the lock. It takes the cause that was found without
-// considering the loss. It returns false if a pause or a wait for another lock made the holder late.
+// comesFromLoss reports whether a holder was late because it lost the lock. The argument late is the cause that was
+// found while ignoring the loss. comesFromLoss returns false if that cause is a pause or a wait for another lock.
 func comesFromLoss(late Cause) bool {
 	return late.Kind == NeverRenewed || late.Kind == HolderOutlivedLease && late.Detail != ByPause
 }

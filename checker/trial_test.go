@@ -6,8 +6,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestATrialSaysBetweenWhomTheLawIsBroken: if the same cause breaks the law again in a trial, the trial's text names
-// the clients, and does not count one client as two.
+// TestATrialSaysBetweenWhomTheLawIsBroken checks trials in which the same cause breaks the law again. The trial's text
+// must name the clients, and must not count one client as two.
 func TestATrialSaysBetweenWhomTheLawIsBroken(t *testing.T) {
 	clients := func(names ...history.Process) []history.Process { return names }
 	for _, c := range []struct {

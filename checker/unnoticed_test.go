@@ -8,9 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestAnEndThatIsNoticedLate: a process that died inside its section may have died at any time since it was last known
-// to be alive. The law is violated if every possible time of death violates it. It holds if no possible time violates
-// it.
+// TestAnEndThatIsNoticedLate judges histories in which a process died inside its section, at an unknown time after it
+// was last known to be alive. The law is violated if every possible time of death violates it. It holds if no possible
+// time violates it.
 func TestAnEndThatIsNoticedLate(t *testing.T) {
 	for _, test := range []struct {
 		alive, noticed, enters int

@@ -69,16 +69,16 @@ type Finding struct {
 	// Unrecorded is set if the servers recorded that keys disappeared, but not why. Therefore the law is unchecked, or
 	// the cause of its violation is unknown.
 	Unrecorded bool
-	// Faults are the faults that the explanation gives as reasons. Each is the index of the event at which the fault
-	// struck, in ascending order.
+	// Faults are the faults that the explanation gives as reasons. Each fault is given as the index of the event at
+	// which it struck. The indexes are in ascending order.
 	Faults []int
 	// Trials state what happened to the violation without some of the faults. Trials about needed faults come first.
 	// Check leaves Trials empty.
 	Trials []Trial
 	// Explanation is one paragraph in plain words: how the violation came about, or what was missing for another
-	// outcome. For a law that holds it says what was examined ("15 sections, none overlapped").
+	// verdict. For a law that holds it says what was examined ("15 sections, none overlapped").
 	Explanation string
-	// Further lists the breaches of the law by causes other than Cause: for each cause, the first breach in the
+	// Further lists the breaches of the law with causes other than Cause: for each cause, the first breach in the
 	// history. Each is a complete finding on the same law, whose own Further is empty.
 	Further []Finding
 }
@@ -138,7 +138,7 @@ func (f *Finding) Came() string {
 	return came
 }
 
-// Also returns the causes of the further breaches: ", also by CAUSE and by CAUSE". It is empty if there are none.
+// Also returns the causes of the further breaches: ", also by CAUSE and by CAUSE". It returns "" if there are none.
 func (f *Finding) Also() string {
 	var causes []string
 	for i := range f.Further {

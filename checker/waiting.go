@@ -23,7 +23,7 @@ type waiting struct {
 	leftSection bool // the key's client had got the lock with it, and has left the section
 }
 
-// waitingStory describes what is known about a waiter's requests since a given time. It is empty if nothing is known.
+// waitingStory describes what is known about a waiter's requests since a given time. It returns "" if nothing is known.
 func (t *judge) waitingStory(a *trace.Ask, since history.Time, now moment) string {
 	h := &t.History.Header
 	asked, _ := t.lastAsked(a.Process, now.time)

@@ -286,7 +286,8 @@ func (s Start) needs() Field {
 	return 0
 }
 
-// Instants is a set of kinds of instants. They matter to a process even if the process does not act at these instants.
+// Instants is a set of kinds of instants. At such an instant something happens to a process, even if the process itself
+// does nothing.
 type Instants uint8
 
 // The kinds of instants.

@@ -25,7 +25,7 @@ var DelayLink = register(definition{
 	},
 	end:           func(s *striker) { s.w.Slow(s.Target, s.Peer, -s.By) },
 	recordsItself: func(f *Fault) bool { return f.For == 0 },
-	// The last delayed message may be sent at the end of the fault. It arrives later by f.By.
+	// The last delayed message may be sent at the end of the fault. It then arrives f.By later than usual.
 	aftermath: func(f *Fault) time.Duration { return f.By },
 
 	weight:   4,

@@ -18,7 +18,7 @@ var SlowFsync = register(definition{
 		s.w.ServerFault(s.Target, sim.ServerFault{Kind: sim.SlowFsync, By: s.By, Begin: true})
 	},
 	end: func(s *striker) { s.w.ServerFault(s.Target, sim.ServerFault{Kind: sim.SlowFsync, By: s.By}) },
-	// The last slow fsync may begin at the end of the fault. It takes longer by f.By.
+	// The last slow fsync may begin at the end of the fault. It then takes f.By longer than usual.
 	aftermath: func(f *Fault) time.Duration { return f.By },
 
 	weight:   1,

@@ -41,8 +41,8 @@ func slips(word string) []string {
 	return all
 }
 
-// TestTheNearestWordIsAccepted: a word that an error suggests is valid at that position. If the user writes it there,
-// the line becomes valid, or the next error is at a later position.
+// TestTheNearestWordIsAccepted checks that a word that an error suggests is valid at that position. If the user writes
+// it there, the line must become valid, or the next error must be at a later position.
 func TestTheNearestWordIsAccepted(t *testing.T) {
 	known := Names{
 		Clients: []sim.ProcessID{"client-1", "client-2"},
@@ -100,8 +100,8 @@ func TestTheNearestWordIsAccepted(t *testing.T) {
 	}
 }
 
-// TestNoProcessIsGuessedWithoutTheRun: if the processes of the run are not known, an error does not suggest a process,
-// because a process with a similar name might not exist.
+// TestNoProcessIsGuessedWithoutTheRun checks that an error does not suggest a process if the processes of the run are
+// not known, because a process with a similar name might not exist.
 func TestNoProcessIsGuessedWithoutTheRun(t *testing.T) {
 	for word, meant := range map[string]string{"worker1": "", "Client1": "client-1", "client_01": "client-1",
 		"client-0": "client-1", "resorce": "resource"} {
@@ -117,7 +117,7 @@ func TestNoProcessIsGuessedWithoutTheRun(t *testing.T) {
 	}
 }
 
-// TestAMereNumberIsOfferedWithItsUnits: if a duration has no unit, the error suggests units.
+// TestAMereNumberIsOfferedWithItsUnits checks that the error suggests units for a duration that has none.
 func TestAMereNumberIsOfferedWithItsUnits(t *testing.T) {
 	for number, want := range map[string]string{"5000": "5000ms or 5s", "1500": "1500ms or 1.5s", "10": "10s or 10ms",
 		"1.5":   "1.5s or 1.5ms",

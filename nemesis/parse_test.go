@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// anyKind is initialized after all kinds in earlier files have been registered.
+// anyKind can list all kinds, because the kinds in earlier files are registered before it is initialized.
 var anyKind = "expected a fault (" + strings.Join(openings(), ", ") + ")"
 
 // openings returns the words that can begin a line. It omits "delay message", because such a line also begins with
@@ -30,7 +30,7 @@ type badLine struct {
 }
 
 var badGrammar = []badLine{
-	// Kinds.
+	// Errors in the kind of a fault.
 	{"", 1, anyKind + `, found the end of the line`, ""},
 	{" \t", 1, anyKind + `, found the end of the line`, ""},
 	{"pose client-1 for 3s at 1s", 1, anyKind + `, found "pose"`, "pause"},
@@ -44,7 +44,7 @@ var badGrammar = []badLine{
 	{"expire lease of client-1 at 1s", 8, `expected "session", found "lease"`, ""},
 	{"slow-fsync of redis-1 by 3s at 1s for 3s", 1, anyKind + `, found "slow-fsync"`, "slow fsync"},
 	{"kill client-1 at 3s", 1, anyKind + `, found "kill"`, ""},
-	// Processes.
+	// Errors in the names of processes.
 	{"pause", 6, `expected a process such as client-1, found the end of the line`, ""},
 	{"pause 15s", 7, `expected a process such as client-1, found "15s"`, ""},
 	{"pause client1 for 15s at 1s", 7, `expected a process such as client-1, found "client1"`, ""},
@@ -61,7 +61,7 @@ var badGrammar = []badLine{
 	{"cut | redis-1 at 1s", 5, `expected a process such as client-1, found "|"`, ""},
 	{"delay client-1 | redis-1 by 3s at 1s", 16, `expected "->", found "|"`, ""},
 	{"break client-1 -> redis-1 before reply 1", 16, `expected "|", found "->"`, ""},
-	// Literal words.
+	// Errors in literal words.
 	{"pause client-1", 15, `expected "for", found the end of the line`, ""},
 	{"pause client-1 fro 15s at 1s", 16, `expected "for", found "fro"`, "for"},
 	{"jump redis-3 by 30s at 4s", 14, `expected "clock", found "by"`, ""},
@@ -70,7 +70,7 @@ var badGrammar = []badLine{
 	{"break client-1 | redis-1 after reply 1", 26, `expected "before", found "after"`, ""},
 	{"slow fsync redis-1 by 3s at 1s for 10s", 12, `expected "of", found "redis-1"`, ""},
 	{"slow fsync of redis-1 by 3s at 1s", 34, `expected "for", found the end of the line`, ""},
-	// Durations.
+	// Errors in durations.
 	{"pause client-1 for", 19, `expected a duration such as 500ms, found the end of the line`, ""},
 	{"pause client-1 for ever at 1s", 20, `expected a duration such as 500ms, found "ever"`, ""},
 	{"pause client-1 for 15 at 1s", 20, `a duration needs a unit: write 15s or 15ms, found "15"`, ""},
@@ -95,7 +95,7 @@ var badGrammar = []badLine{
 	{"jump redis-3 clock by -0s at 4s", 23, `a jump of 0s changes nothing, found "-0s"`, ""},
 	{"jump redis-3 clock by -24.1h at 4s", 23, `a duration must be at most 24h, found "-24.1h"`, ""},
 	{"jump redis-3 clock by soon at 4s", 23, `expected a jump such as +30s or -5s, found "soon"`, ""},
-	// Rates and numbers.
+	// Errors in rates and numbers.
 	{"drift redis-1 clock by", 23, `expected a rate such as +200ppm, found the end of the line`, ""},
 	{"drift redis-1 clock by 200ppm from 0s", 24, `a rate needs a sign, found "200ppm"`, "+200ppm"},
 	{"drift redis-1 clock by +200 from 0s", 24, `a rate needs its unit, ppm, found "+200"`, "+200ppm"},
@@ -107,7 +107,7 @@ var badGrammar = []badLine{
 	{"delay message 0 of client-1 -> redis-1 by 3s", 15, `expected a number from 1 to 1000000, found "0"`, ""},
 	{"delay message +1 of client-1 -> redis-1 by 3s", 15, `expected a number from 1 to 1000000, found "+1"`, ""},
 	{"delay message three of client-1 -> redis-1 by 3s", 15, `expected a number from 1 to 1000000, found "three"`, ""},
-	// Triggers.
+	// Errors in triggers.
 	{"pause client-1 for 15s", 23, `expected "at" or "after", found the end of the line`, ""},
 	{"pause client-1 for 15s aftr acquired", 24, `expected "at" or "after", found "aftr"`, "after"},
 	{"pause client-1 for 15s after", 29, `expected "the" or a point such as acquired, found the end of the line`, ""},
@@ -128,7 +128,7 @@ var badGrammar = []badLine{
 	{"drift redis-1 clock by -500ppm form 1s", 32, `expected "from", "at" or "after", found "form"`, "from"},
 	{"drift redis-1 clock by -500ppm from acquired", 37, `expected a duration such as 500ms, found "acquired"`, ""},
 	{"drift redis-1 clock by -500ppm from 0s until 3s", 40, `expected "for" or the end of the line, found "until"`, ""},
-	// Crashes.
+	// Errors in what a crash loses, and in its restart.
 	{"crash redis-2 loosing everything at 1s", 15, `expected "losing", "at" or "after", found "loosing"`, "losing"},
 	{"crash redis-2 losing evrything at 1s", 22, `expected "unsynced" or "everything", found "evrything"`,
 		"everything"},
@@ -139,7 +139,7 @@ var badGrammar = []badLine{
 	{"crash redis-2 losing everything at 1s, restart", 47, `expected "after", found the end of the line`, ""},
 	{"crash redis-2 losing everything at 1s, restart after 0s", 54, `a duration must be longer than 0s, found "0s"`, ""},
 	{"crash redis-2 losing everything at 1s, reboot after 3s", 40, `expected "restart", found "reboot"`, ""},
-	// Text.
+	// Unusual characters and long texts.
 	{"pause clïent-1 fro 1s at 1s", 7, `expected a process such as client-1, found "clïent-1"`, ""},
 	{"pause client-1 för 1s at 1s", 16, `expected "for", found "för"`, "for"},
 	{"cut client-1 | redis-1 at 1µs fro 1s", 31, `expected "for" or the end of the line, found "fro"`, "for"},
@@ -167,8 +167,8 @@ func (bad badLine) compare(t *testing.T, err error) {
 	}
 }
 
-// TestNearestWordMendsTheLine: if the wrong word is replaced by the suggested one, the line becomes valid, or the next
-// error is at a later position.
+// TestNearestWordMendsTheLine replaces the wrong word of a line with the suggested one. The line must then be valid, or
+// its next error must be at a later position.
 func TestNearestWordMendsTheLine(t *testing.T) {
 	for _, bad := range badGrammar {
 		if bad.nearest == "" {

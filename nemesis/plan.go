@@ -71,9 +71,9 @@ func ParsePlan(name string, text []byte) (Plan, error) {
 	return r.plan, nil
 }
 
-// Validate checks every fault of the plan against a run. It also checks that the drifts cannot slow a clock to less
-// than a tenth of the true rate. The error quotes the line of the fault. If the error wraps a *ParseError, its column
-// refers to that line.
+// Validate checks that every fault of the plan is possible in a run with the known processes. It also checks that the
+// drifts cannot slow a clock to less than a tenth of the true rate. The error quotes the line of the fault. If the
+// error wraps a *ParseError, its column refers to that line.
 func (p Plan) Validate(known Names) error {
 	if problem := badScenario(p.Scenario); problem != "" {
 		return errors.New(problem)

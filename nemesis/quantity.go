@@ -147,7 +147,7 @@ func appendDuration(b []byte, d time.Duration) []byte {
 	return append(b, name...)
 }
 
-// appendSign prints "+" or "-". A jump and a drift always have a sign.
+// appendSign prints "+" or "-". Jumps and drifts always have a sign.
 func appendSign(b []byte, negative bool) []byte {
 	if negative {
 		return append(b, '-')

@@ -164,7 +164,7 @@ func stalls(s *scenarios.Scenario) (list []nemesis.Fault) {
 }
 
 // TestDrawnFaultsAreJudgedLikeTheirTwins runs locks with random faults of one kind at a time. It then runs them again
-// with the same faults, but of the twin of that kind (see Twins).
+// with that kind replaced by its twin (see Twins).
 func TestDrawnFaultsAreJudgedLikeTheirTwins(t *testing.T) {
 	twins := nemesis.Twins(t)
 	seeds := uint64(testkit.Size(2, 12))
@@ -283,7 +283,8 @@ func reportOf(t *testing.T, s *scenarios.Scenario) string {
 	return out.String()
 }
 
-// TestEveryKindIsPlacedLikeItsTwin: a verification places faults of a kind in the same way as faults of its twin.
+// TestEveryKindIsPlacedLikeItsTwin checks that a verification places faults of a kind in the same way as faults of its
+// twin (see Twins).
 func TestEveryKindIsPlacedLikeItsTwin(t *testing.T) {
 	twins := nemesis.Twins(t)
 	for _, text := range []string{
@@ -303,7 +304,7 @@ func TestEveryKindIsPlacedLikeItsTwin(t *testing.T) {
 		}
 		for k, twin := range twins {
 			alike(t, k.String(), placed[k], placed[twin])
-			// with etcd there are too many placements
+			// with etcd there are too many placements to compare
 			if strings.HasPrefix(placed[k], "tried") && s.Servers.Backend != locks.OnEtcd {
 				alike(t, k.String(), placements(t, s, k), placements(t, s, twin))
 			}
@@ -377,8 +378,8 @@ func axes(t *testing.T, text string, faults []nemesis.Fault, k nemesis.Kind) (li
 	return listed
 }
 
-// TestAKindIsCompleteOrRefused: if a kind is incomplete, register panics at the start of the program and says what is
-// missing.
+// TestAKindIsCompleteOrRefused checks that register panics at the start of the program if a kind is incomplete, and
+// says what is missing.
 func TestAKindIsCompleteOrRefused(t *testing.T) {
 	want := []string{
 		`nemesis: the kind of faults "nothing that a history knows" has no row in history.FaultKinds`,

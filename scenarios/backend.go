@@ -28,9 +28,9 @@ type Backend struct {
 	Redis   bool
 	Steady  bool // the servers never read their wall clock
 	Cluster func(*Servers) Cluster
-	// Settings are the settings under servers that only servers of this kind accept. fields lists the names of further
-	// settings of this kind, which have their own parsing code. check, if set, reports problems in the description of
-	// the servers.
+	// Settings are the settings in the "servers" mapping that only this kind of server accepts. fields lists the names
+	// of further settings of this kind, which have their own parsing code. check, if set, reports problems in the
+	// description of the servers.
 	Settings []format.Key[Servers]
 	fields   []string
 	check    func(*file)
@@ -46,7 +46,7 @@ type Backend struct {
 	// Former maps the request names of earlier versions (in upper case) to the current names. It is for requests of the
 	// modeled clients.
 	Former map[string]string
-	// The fields below are for clients that use a released library (protocol library). If Front is nil, libraries
+	// The fields below are for clients that use a released library (protocol "library"). If Front is nil, libraries
 	// cannot use these servers.
 	Front sim.Front
 	Paths bool // libraries form keys by appending to the lock's name or by prepending a path to it
@@ -140,7 +140,7 @@ func (b *Backend) inForce(k format.Key[Servers]) format.Key[Servers] {
 	return k
 }
 
-// own lists the names of the settings under servers that only this kind of server accepts.
+// own lists the names of the settings in the "servers" mapping that only this kind of server accepts.
 func (b *Backend) own() []string {
 	names := slices.Clone(b.fields)
 	for _, k := range b.Settings {
@@ -181,7 +181,7 @@ func Persists(kind locks.Backend) bool {
 	return slices.Contains((&Servers{Backend: kind}).backend().own(), "persistence")
 }
 
-// key returns the setting under servers that states the number of servers of this kind.
+// key returns the setting in the "servers" mapping that states how many servers of this kind there are.
 func (b *Backend) key() format.Key[Servers] {
 	k := format.Number(string(b.Kind), func(s *Servers) *int { return &s.N }, 0, 1, b.Most,
 		b.Meaning).Depending("none").Showing("1")

@@ -70,7 +70,7 @@ var (
 // ofSentinel lists the settings of the Sentinel.
 var ofSentinel = []string{"down-after", "reconfigure-after"}
 
-// leastMasters is the smallest number of masters of which a majority is left when one fails.
+// leastMasters is the smallest number of masters that still have a majority after one of them has failed.
 const leastMasters = 3
 
 // checkRedis reports settings of Redis servers that contradict each other.
@@ -93,7 +93,7 @@ func checkRedis(f *file) {
 	}
 }
 
-// untilClusterServes returns how long after a fault a Cluster may still serve no requests. After a master works again,
+// untilClusterServes returns how long after a fault a Cluster may still serve no requests. Once a master works again,
 // the other members trust it within twice the node timeout. A replica that was not elected asks for votes again after
 // four times the node timeout.
 func untilClusterServes(s *Servers) time.Duration {
@@ -205,9 +205,9 @@ func recordFailOver(w *sim.World, plan []nemesis.Fault, old, promoted sim.Proces
 	w.Record(history.Nemesis, e)
 }
 
-// ordered returns the fault of the plan that ordered failover f, or nil if no fault ordered it. The replica that takes
-// over must be the one that the fault names, but the old master may be a different server. Faults that are not yet due
-// are ignored.
+// ordered looks in the plan for the fault that ordered failover f. It returns nil if no fault ordered it. The replica
+// that takes over must be the one that the fault names, but the old master may be a different server. Faults that are
+// not yet due are ignored.
 func ordered(plan []nemesis.Fault, f *nemesis.Fault, now sim.Time) (by *nemesis.Fault) {
 	for i := range plan {
 		o := &plan[i]

@@ -374,7 +374,8 @@ func (s *section) ask(phase string, args ...string) *sim.Reply {
 	return r
 }
 
-// stay spends the rest of the section's time. Clients that extend their locks between steps of their work do so here.
+// stay waits until the section's time has passed. Clients that extend their locks between steps of their work do so
+// here.
 func (s *section) stay() bool {
 	left := s.work.Hold
 	switch s.work.HoldKind {

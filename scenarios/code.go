@@ -20,8 +20,8 @@ type Code struct {
 	// Programs is set if the clients are real programs. It lists the points of their code at which faults can strike.
 	// Elsewhere then runs these programs and ignores the scenario's protocol.
 	Programs []sim.Point
-	// Given lists the settings under lock and work whose values are passed to the programs, such as "lock.ttl". Other
-	// settings do not affect the programs.
+	// Given lists the settings in the "lock" and "work" mappings whose values are passed to the programs, such as
+	// "lock.ttl". Other settings do not affect the programs.
 	Given []string
 }
 
@@ -68,8 +68,8 @@ func (s *Scenario) Parse(path string, text []byte) (*Scenario, error) {
 	return other.With(s.code), nil
 }
 
-// With returns a copy of s whose runs are performed as described by code. Random faults strike only at points that its
-// clients pass.
+// With returns a copy of s whose runs are performed as described by code. Random faults wait only for those points in
+// the code of clients that these clients reach.
 func (s *Scenario) With(code *Code) *Scenario {
 	other := *s
 	other.code = code
@@ -92,8 +92,8 @@ func (s *Scenario) Failing() string {
 	return "the lock's own code failed"
 }
 
-// Takes reports whether the value of a setting under lock or work affects the clients of s. Programs are affected only
-// by the values that are passed to them.
+// Takes reports whether the value of a setting in the "lock" or "work" mapping affects the clients of s. Programs are
+// affected only by the values that are passed to them.
 func (s *Scenario) Takes(key string) bool {
 	return !s.OfPrograms() || slices.Contains(s.code.Given, key)
 }

@@ -61,8 +61,8 @@ type messages struct {
 	entries map[string]string // entries that a leader has sent to a follower, keyed by index
 }
 
-// ambiguous is the delay of a message that was sent twice with different delays. For example, two requests may get
-// equal replies.
+// ambiguous is stored as the delay of a message if a message with the same content was sent with another delay. For
+// example, two requests may get equal replies.
 const ambiguous = -1
 
 // see records a message and its delay.
@@ -74,7 +74,7 @@ func (l *messages) see(x sim.Sent) {
 	l.travel[what] = x.Travel
 }
 
-// compare compares the messages of a run with those of earlier runs of the same seed, which are in the map before. It
+// compare compares the messages of a run with those of earlier runs of the same seed, which the given map contains. It
 // returns the number of messages that were also sent in earlier runs. It reports an error for each message whose delay
 // was different in an earlier run. It adds new messages to the map.
 func (l *messages) compare(t *testing.T, before map[string]time.Duration) (again int) {
@@ -120,8 +120,8 @@ func (l *messages) content(x sim.Sent) string {
 	return fmt.Sprint(keyOnly.ReplaceAllString(text, ""), x.At)
 }
 
-// sent returns the part of a raft message that is about the log: the entries that it contains, or those that it refers
-// to by index.
+// sent returns the part of a raft message that concerns the log: the entries in the message, or the entries that it
+// refers to by index.
 func (l *messages) sent(x sim.Sent, text string) string {
 	var words []string
 	leader, follower := x.From, x.To

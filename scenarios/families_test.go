@@ -82,7 +82,8 @@ func cannotBreak(f string, law checker.Law, o checker.Outcome) bool {
 	return o == checker.Violated && law == checker.TokenOrder && f == "etcd"
 }
 
-// familyVariants are scenarios for outcomes of laws that the catalogue does not show with some kinds of servers.
+// familyVariants are additional scenarios for some kinds of servers. They show outcomes of laws that no scenario of the
+// catalogue shows for these servers.
 var familyVariants = []string{
 	`name: replicated-queue
 servers: {redis: 1, replicas: 1}

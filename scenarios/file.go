@@ -178,7 +178,7 @@ func clientNames(n int) []sim.ProcessID {
 	return names
 }
 
-// expectFields returns the settings under expect: the names of the laws and "metrics".
+// expectFields returns the settings in the "expect" mapping: the names of the laws and "metrics".
 func (f *file) expectFields() []field {
 	var fields []field
 	for _, law := range checker.Laws {

@@ -14,9 +14,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// withKey returns the file base with one key added or changed. base consists of flow mappings, one per line. A key with
-// dots is a key inside a mapping: the part before the first dot names the mapping's line, which is added if it is
-// missing.
+// withKey returns base with one key added or changed. base is a file that consists of flow mappings, one per line. A
+// key with dots is a key inside a mapping: the part before the first dot names the mapping's line, which is added if it
+// is missing.
 func withKey(t testing.TB, base, key, value string) string {
 	t.Helper()
 	top, rest, nested := strings.Cut(key, ".")
@@ -115,8 +115,8 @@ func TestDocumentedDefaultsAreTheDefaults(t *testing.T) {
 	}
 }
 
-// onServersWith returns the smallest valid file to which a setting can be added. If the setting is for one kind of
-// servers only, the file has such servers.
+// onServersWith returns the smallest valid file to which a setting can be added. If only one kind of server has the
+// setting, the file uses that kind.
 func onServersWith(key string) string {
 	for _, b := range backends {
 		for _, d := range locks.Definitions() {

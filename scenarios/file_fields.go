@@ -48,8 +48,8 @@ func mapping(r *format.Reader, n ast.Node, name string, fields []field, words ..
 	return r.Mapping(n, name, keys, words...)
 }
 
-// taken returns a value that the setting accepts. This is the sample if there is one, otherwise the default. If there
-// is no default either, it is any valid value. taken returns "" for a setting whose value is a mapping or a list.
+// taken returns a value that the setting accepts. It prefers the setting's sample, and otherwise the default. If the
+// setting has neither, taken returns any valid value. It returns "" for a setting whose value is a mapping or a list.
 func (f *field) taken() string {
 	standard := strings.Trim(f.doc.standard, "`")
 	switch {

@@ -21,8 +21,8 @@ const (
 	oneClient scope = true // a mapping under overrides
 )
 
-// lockSettings contains the settings under lock that have been parsed so far. Settings that depend on other settings
-// still have their zero values.
+// lockSettings contains those settings of the "lock" mapping that have been parsed so far. Settings that depend on
+// other settings still have their zero values.
 type lockSettings struct {
 	config locks.Config
 	given  format.Given // keys in the mapping parsed last; keys of nested mappings have names such as "extension.mode"
@@ -84,8 +84,8 @@ func (f *file) lockTable(name string, d *locks.Definition, l *lockSettings) tabl
 	return t
 }
 
-// foreign maps each protocol to the settings that only other protocols accept. Each setting has the reason why this
-// protocol does not accept it.
+// foreign maps each protocol to the settings that only other protocols accept. Each setting comes with the reason why
+// this protocol does not accept it.
 var foreign = func() map[locks.Protocol][]field {
 	all := map[locks.Protocol][]field{}
 	for _, d := range append(slices.Clone(locks.Definitions()), locks.Define(locks.FromLibrary)) {

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// mixFields returns the settings under mix. Their defaults depend on the TTL.
+// mixFields returns the settings in the "mix" mapping. Their defaults depend on the TTL.
 func (f *file) mixFields(m *draw.Mix) []field {
 	span := func(name string, to *draw.Span, standard, meaning string) field {
 		return field{name: name, read: into(to, f.Span),

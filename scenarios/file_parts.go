@@ -16,8 +16,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// These are the maximum values of counts. Larger counts serve no purpose, and with them sums of times could overflow an
-// int64 of nanoseconds.
+// These are the maximum values of settings that count something. Larger values serve no purpose, and could make sums of
+// times overflow an int64 of nanoseconds.
 const (
 	maxServers  = 99
 	maxReplicas = 9
@@ -26,8 +26,8 @@ const (
 	maxCount    = 10_000 // for cycles, and for writes per section
 )
 
-// serverKeys returns the settings under servers, except those that have their own parsing code. The first settings
-// select the kind of servers.
+// serverKeys returns the settings in the "servers" mapping, except those that have their own parsing code. The first
+// settings select the kind of server.
 func serverKeys() (keys []format.Key[Servers]) {
 	for _, b := range backends {
 		keys = append(keys, b.key())
@@ -36,7 +36,7 @@ func serverKeys() (keys []format.Key[Servers]) {
 	return append(keys, serverSettings()...)
 }
 
-// serverSettings returns the settings under servers that all kinds of servers have, and those of each kind.
+// serverSettings returns the settings in the "servers" mapping that all kinds of servers have, and those of each kind.
 func serverSettings() []format.Key[Servers] {
 	keys := []format.Key[Servers]{fsyncKey}
 	for _, b := range backends {
@@ -201,7 +201,8 @@ func (f *file) readLinks(names *nemesis.Names) {
 	})
 }
 
-// link parses the name of an entry under links: "client-1 -> redis-1" is one direction, "client-1 | redis-1" is both.
+// link parses the name of an entry in the "links" mapping: "client-1 -> redis-1" is one direction, "client-1 | redis-1"
+// is both.
 func (f *file) link(key string, place format.Place, names *nemesis.Names) (ends [][2]sim.ProcessID) {
 	words := strings.Fields(key)
 	if len(words) != 3 || words[1] != "->" && words[1] != "|" {

@@ -113,8 +113,8 @@ type Variable struct {
 	// Number returns the value of the setting in a scenario, for one of its clients, if the value is a single number.
 	// It returns false if the value is a word or a range.
 	Number func(*Scenario, *Client) (int64, bool)
-	// Form describes the permitted values. For a setting under lock, this is the form for one of the protocols that
-	// accept the setting. Value returns the value that is in effect. Both are empty for the few settings that have
+	// Form describes the permitted values. For a setting in the "lock" mapping, Form comes from one of the protocols
+	// that accept the setting. Value returns the value that is in effect. Both are empty for the few settings that have
 	// their own parsing code: clients, lock.protocol and servers.persistence.
 	Form  format.Form
 	Value func(*Scenario, *Client) format.Value
@@ -122,7 +122,7 @@ type Variable struct {
 }
 
 // Variables returns all settings that affect a run, in the order of FORMAT.md, except settings whose values are
-// mappings, lists or names. The second result lists those of them that are allowed only under overrides.
+// mappings, lists or names. The second result lists those of them that are allowed only in the "overrides" mapping.
 func Variables() (all, only []Variable) {
 	f := newFile(&format.Reader{})
 	for _, v := range variables("", f.fields()) {

@@ -239,7 +239,7 @@ var everyValue = []struct {
 	{oneRedis, "summary", "|\n  two\n  lines", func(s *Scenario) any { return s.Summary }, "two\nlines"},
 }
 
-// lockSetting returns the value that a setting under lock has for the first client.
+// lockSetting returns the value that a setting in the "lock" mapping has for the first client.
 func lockSetting(s *Scenario, path string) format.Value {
 	c := &s.Clients[0].Lock
 	return locks.Define(c.Protocol).Setting(path).Get(c)

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// workKeys are the settings under work, except those with their own parsing code.
+// workKeys are the settings in the "work" mapping, except those with their own parsing code.
 var workKeys = []format.Key[Work]{
 	format.Number("cycles", func(w *Work) *int { return &w.Cycles }, 1, 1, maxCount, "how many times a client "+
 		"acquires, works and releases"),
@@ -71,7 +71,7 @@ var (
 		"when the client starts; only under overrides").Depending("the client's start according to stagger")}
 )
 
-// workFields returns the settings under work. The first one determines when clients start.
+// workFields returns the settings in the "work" mapping. The first one determines when clients start.
 func (f *file) workFields(w *Work, s scope) []field {
 	of := func(_ *Scenario, c *Client) *Work { return &c.Work }
 	t := table[Work]{Reader: f.Reader, name: "work", keys: workKeys, to: w, of: of}
@@ -114,7 +114,7 @@ func (f *file) readLocks(n ast.Node, w *Work) {
 	})
 }
 
-// readClients creates the clients. They are all alike, except for their settings under overrides.
+// readClients creates the clients. They are all alike, except for their settings in the "overrides" mapping.
 func (f *file) readClients(names *nemesis.Names) {
 	s := f.scenario
 	var ids []sim.ProcessID
@@ -144,7 +144,7 @@ func (f *file) readClients(names *nemesis.Names) {
 	}
 }
 
-// override parses the mapping called overrides: settings of single clients that replace the common ones.
+// override parses the "overrides" mapping: settings of single clients that replace the settings shared by all clients.
 func (f *file) override(names *nemesis.Names, ids []sim.ProcessID) {
 	s := f.scenario
 	clients := make([]string, len(ids))
@@ -169,7 +169,7 @@ func (f *file) override(names *nemesis.Names, ids []sim.ProcessID) {
 	})
 }
 
-// readOverride parses the settings of one client that replace the common ones.
+// readOverride parses the settings of one client that replace the settings shared by all clients.
 func (f *file) readOverride(n ast.Node, name string, lock *lockSettings, work *Work) {
 	inWork := format.Given{}
 	mapping(f.Reader, n, name, []field{

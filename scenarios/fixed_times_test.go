@@ -16,7 +16,7 @@ import (
 // fixed is a constant in the code that is a time or a number of heartbeats, with the name of its file.
 type fixed struct{ value, file string }
 
-// explained maps the times in the code that have no effect on runs to explanations.
+// explained explains, for each time in the code that has no effect on runs, why it has none.
 var explained = map[fixed]string{
 	{"1ms", "sim/redis/store/file.go"}:          "the default of servers.fsync",
 	{"1ms", "sim/redis/node.go"}:                "the unit in which Redis 8 counts the time between two fsyncs",
@@ -64,7 +64,8 @@ var explained = map[fixed]string{
 var counts = map[string]string{"ElectionTicks": " heartbeats", "missedTicks": " heartbeats"}
 
 // TestFixedTimesAreStated compares FORMAT.md's table of fixed times with the code. Each time that the simulator, the
-// clients and the checker use must be a row of the table, or be listed in explained. Each row must occur in the code.
+// clients and the checker use must be a row of the table, or be listed in the variable explained. Each row must occur
+// in the code.
 func TestFixedTimesAreStated(t *testing.T) {
 	text, err := os.ReadFile("FORMAT.md")
 	if err != nil {
@@ -121,8 +122,8 @@ func TestFixedTimesAreStated(t *testing.T) {
 var units = map[string]string{"Microsecond": "us", "Millisecond": "ms", "Second": "s", "Minute": "m", "Hour": "h"}
 
 // timesIn returns the constant times in a Go file: multiples of a unit, single units, and the values of the variables
-// in counts. If a unit is multiplied by something other than a number, or is part of a division, this is a conversion
-// and not a constant time.
+// in counts. An expression that multiplies a unit by something other than a number, or that divides a unit, is a
+// conversion and not a constant time.
 func timesIn(t *testing.T, path string) (list []string) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)

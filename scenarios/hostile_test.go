@@ -82,7 +82,7 @@ func checkRefused(t *testing.T, at string, doc *format.Document) {
 	}
 }
 
-// Control characters that occur in a file without escapes are also reported with their line.
+// Control characters that a file contains unescaped are also reported with their line.
 func TestControlCharactersInTheTextOfAFile(t *testing.T) {
 	for _, bad := range hostile {
 		_, err := Parse("my.yaml", []byte("name: x\nsummary: ab"+bad+"\n"))

@@ -32,8 +32,8 @@ func (r *Result) Qualify(v checker.Verdict) {
 	}
 }
 
-// byDelay lists the causes of violations that may be due to a stall of the host. A stalled client may get no reply in
-// time and give up, and its key may then block other clients.
+// byDelay lists the causes of violations that may be due to a stall of the host. A stalled client may get no reply
+// before its timeout and give up, and its key may then block other clients.
 var byDelay = []checker.CauseKind{checker.StuckWithoutHolder, checker.StuckBehindAbandoned, checker.TooSlow}
 
 // FromLibrary reports whether the clients' lock comes from a library.

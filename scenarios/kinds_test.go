@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// kindOfLock lists the places in the project where a user looks for a kind of lock.
+// kindOfLock lists the places in the project where users look up a kind of lock.
 type kindOfLock struct {
 	kind          string
 	law           checker.Law // what the sound scenario keeps and the broken one does not; empty: a metric
@@ -59,8 +59,9 @@ var kindsOfLocks = []kindOfLock{
 var plain = []locks.Protocol{locks.SetNX, locks.SetNXExpire, locks.SetNXPX, locks.Fenced, locks.Redlock, locks.Etcd,
 	locks.ZooKeeper, locks.Consul, locks.PermitList, locks.HashCounter}
 
-// TestEveryKindOfLockHasItsPlaces checks that each kind of lock has a sound and a broken scenario, a scenario to edit,
-// a row in the comparison and in the guide, an answer among the questions, and an example to copy.
+// TestEveryKindOfLockHasItsPlaces checks that each kind of lock appears everywhere a user may look for it: a sound and
+// a broken scenario, a scenario to edit, a row in the comparison and in the guide, an answer among the questions, and
+// an example to copy.
 func TestEveryKindOfLockHasItsPlaces(t *testing.T) {
 	guide, questions, comparison := read(t, "DEBATE.md"), read(t, "QUESTIONS.md"), read(t, "COMPARISON.md")
 	for _, k := range kindsOfLocks {

@@ -86,8 +86,8 @@ func (s *Scenario) foreignMeasures(seen *requestReader, events []history.Event) 
 }
 
 // settles reports whether the scenario alone determines whether a measure is applied, so that the lock's own code does
-// not matter. If the lock comes from a library, the scenario still determines the work, and also the extensions if it
-// has them.
+// not matter. If the lock comes from a library, the scenario still determines the clients' work and, if it sets any,
+// the extensions of the lock.
 func (s *Scenario) settles(m history.Measure) bool {
 	switch m {
 	case history.FsyncAlways, history.MinReplicas, history.ComparedWrites:

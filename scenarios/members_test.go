@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// These are scripts of locks, as used by libraries, that let several clients hold one key at once: a read-write lock on
-// a hash, and a semaphore on a sorted set.
+// These are scripts from lock libraries. They let several clients hold one key at once: a read-write lock on a hash,
+// and a semaphore on a sorted set.
 const (
 	readLock = `local mode = redis.call('hget', KEYS[1], 'mode')
 		if mode == false then redis.call('hset', KEYS[1], 'mode', 'read') mode = 'read' end

@@ -9,9 +9,9 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
 )
 
-// TestAdditionsToTheMixAreDrawn checks that kinds of faults that are off by default are drawn only if the mix lists
-// them or the scenario has a fault of that kind. The other kinds are drawn as usual. If the mix states weights, kinds
-// without a weight are not drawn.
+// TestAdditionsToTheMixAreDrawn checks which kinds of faults are drawn. A kind that is off by default is drawn only if
+// the mix lists it or the scenario has a fault of that kind. The other kinds are drawn as usual. If the mix states
+// weights, kinds without a weight are not drawn.
 func TestAdditionsToTheMixAreDrawn(t *testing.T) {
 	const usual = "name: x\nservers: {redis: 1}\nlock: {protocol: set-nx-px}\n"
 	const flushed = usual + "faults: [flush redis-1 at 3s]\n"

@@ -11,10 +11,10 @@ import (
 // moreAsks is the maximum number of times that the probe repeats its request.
 const moreAsks = 3
 
-// prober makes the probe acquire the locks. It repeats an acquire whose result says nothing about the lock: if a fault
-// has struck after the probe acquired a lock, or if the probe waited for too long and one of its own messages was in
-// the slow tail of the network's delays. The last acquire waits as long as necessary, because a network that delays
-// everything is a genuine reason for a long wait.
+// prober makes the probe acquire the locks. It repeats an acquire whose result says nothing about the lock. This is the
+// case if a fault struck after the probe had acquired a lock. It is also the case if the probe waited for too long and
+// one of its own messages was in the slow tail of the network's delays. The last acquire waits as long as necessary,
+// because a network that delays everything is a genuine reason for a long wait.
 type prober struct {
 	*Runner
 	client *client
@@ -80,7 +80,7 @@ func (r *Runner) newProbe(library *locks.Library) *client {
 	return newClient(&c, r.scenario.Resource, library)
 }
 
-// lease returns how long it takes without requests until a lock is certainly free: one TTL and a millisecond.
+// lease returns the time after which a lock is certainly free if no client sends requests: one TTL and a millisecond.
 func (r *Runner) lease() time.Duration { return r.header.TTL.Duration() + time.Millisecond }
 
 // outdated reports whether a fault struck or ended after the probe acquired a lock in its current cycle. In this case

@@ -81,8 +81,9 @@ func (r *requestReader) quiet(events []history.Event) map[history.Process]histor
 	return longest
 }
 
-// note records what a request shows about a measure. Once a request has shown that the lock does not apply the measure,
-// this remains so. Once a request has shown nothing, no later request can show that the lock applies the measure.
+// note records what a request shows about a measure. If one request shows that the lock does not apply the measure, no
+// later request changes that. If one request reveals nothing about the measure, no later request can show that the lock
+// applies it.
 func (r *requestReader) note(m history.Measure, s showing) {
 	was, seen := r.shown[m]
 	switch {
@@ -105,7 +106,7 @@ func shownIf(yes bool) showing {
 	return shownAbsent
 }
 
-// read reads a request and records what it shows about the safety measures.
+// read reads a request and records which of the client's safety measures the request reveals.
 func (r *requestReader) read(q request) {
 	c := r.conns[q.Conn]
 	if c == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// rules says which requests a resource refuses. With the zero rules it refuses nothing: the last write wins.
+// rules says which requests a resource refuses. With the zero value it refuses nothing: the last write wins.
 type rules struct {
 	Lower   bool // refuse reads and writes whose token is lower than the highest seen
 	Equal   bool // refuse writes whose token is not higher than that of the last write

@@ -73,8 +73,8 @@ type Host interface {
 	End() error
 }
 
-// keyNamer is a Host whose locks may use keys with other names than the locks. LockOf returns the lock to which a key
-// on the servers belongs.
+// keyNamer is a Host whose locks may use keys whose names differ from the names of the locks. LockOf returns the lock
+// to which a key on the servers belongs.
 type keyNamer interface{ LockOf(key string) history.Lock }
 
 // Cast is a Host that replaces a scenario's clients and servers. Virtual time may pass in its Begin. The times in the
@@ -85,7 +85,7 @@ type Cast interface {
 	Client(c *Client, start time.Duration) func(sim.Env)
 	// Server returns the server that replaces own, which is a lock server or the Sentinel.
 	Server(id sim.ProcessID, own sim.Server) sim.Server
-	// Foreign reports whether the clients are programs with locks of unknown code.
+	// Foreign reports whether the clients are programs that use locks whose code is unknown to Fencepost.
 	Foreign() bool
 }
 
@@ -187,8 +187,8 @@ func (c *Client) declaredHold(timeout time.Duration) time.Duration {
 }
 
 // order returns the order that a fair lock promises to a client. place is how long the client's place in the queue
-// would last if it crashed. A request that took longer than its timeout was given up, so it is unknown which of two
-// such requests came first.
+// would last if it crashed. A client gives up a request after its timeout. Therefore, two requests may reach the
+// servers in either order if the time between them is no longer than the timeout.
 func (c *Client) order(place time.Duration, on *Servers) history.Order {
 	return history.Order{Slack: history.Of(c.Lock.Timeout), Turn: c.ttl(on) + history.Of(place+c.slack())}
 }

@@ -40,7 +40,7 @@ type Scenario struct {
 	Promise  checker.Promise // default: all laws except those that Expect names as violated or any
 	Shown    []checker.Law   // laws that some run must exercise: those promised explicitly, or expected to hold
 	Limit    time.Duration   // in simulated time; default 120 s
-	// maximum time for an uncontended acquire or release; default the lock's TTL plus [Servers.silence]
+	// Bound is the maximum time for an uncontended acquire or release; default the lock's TTL plus [Servers.silence].
 	Bound  time.Duration
 	Expect format.All
 }
@@ -88,7 +88,7 @@ func (s *Servers) silence() time.Duration {
 // Persistent reports whether a server keeps data on its disk through a power failure.
 func (s *Servers) Persistent() bool { return s.consensus() || s.Persistence != store.None }
 
-// StandsStill returns how long a Redis node serves no client after a write while it waits for fsync.
+// StandsStill returns how long a Redis node stops serving clients after a write while it waits for fsync.
 func (s *Servers) StandsStill() time.Duration {
 	if !s.consensus() && s.Persistence == store.Always {
 		return s.Fsync
@@ -111,7 +111,7 @@ type Client struct {
 }
 
 // Work is what a client does in each of its cycles. It acquires its locks. Then it reads the resource, computes and
-// writes the result, as often as Writes says. It holds the locks for the time Hold and then releases them.
+// writes the result, as many times as Writes says. It holds the locks for the time Hold and then releases them.
 type Work struct {
 	Start         sim.Delay      // when the first cycle begins; default 10 ms × (number of the client - 1)
 	Cycles        int            // default 1
@@ -164,7 +164,8 @@ type Fencing uint8
 const (
 	FencingOff Fencing = iota
 	FencingOn          // refuses reads and writes with tokens lower than the highest seen
-	// as in Martin Kleppmann's article: refuses writes whose token is not higher than that of the last write
+	// as in Martin Kleppmann's article: the resource refuses writes whose token is not higher than that of the last
+	// write
 	FencingRefuseEqual
 )
 

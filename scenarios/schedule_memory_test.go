@@ -48,7 +48,7 @@ func (s *schedules) run(t testing.TB, seed uint64) Result {
 	return result
 }
 
-// These are the expected allocations and bytes of one run on the heap, averaged over a hundred runs.
+// These are the expected numbers of heap allocations and of allocated bytes in one run, averaged over a hundred runs.
 const (
 	allocationsOfARun, bytesOfARun           = 466, 29_950
 	allocationsOfASchedule, bytesOfASchedule = 678, 57_900 // for the run and for judging all laws
@@ -81,7 +81,8 @@ func TestASchedulesMemory(t *testing.T) {
 	}
 }
 
-// heapUse returns the allocations and bytes per call of f, after a warm-up round that fills reused memory.
+// heapUse returns the numbers of allocations and of allocated bytes per call of f, after a warm-up round that fills
+// reused memory.
 func heapUse(f func(seed uint64)) (allocations, bytes uint64) {
 	const seeds = 100
 	all := func() {
@@ -97,6 +98,6 @@ func heapUse(f func(seed uint64)) (allocations, bytes uint64) {
 	return (after.Mallocs - before.Mallocs) / seeds, (after.TotalAlloc - before.TotalAlloc) / seeds
 }
 
-// near reports whether two figures differ by at most 1 %. Go's maps grow at random times, so figures are not exactly
+// near reports whether two figures differ by at most 1%. Go's maps grow at random times, so figures are not exactly
 // equal.
 func near(got, want uint64) bool { return 99*want <= 100*got && 100*got <= 101*want }

@@ -69,8 +69,8 @@ func TestEverySettingChangesARunOrIsRefused(t *testing.T) {
 	testkit.Golden(t, golden, refused.String())
 }
 
-// settingsOfTheFormat returns every setting that affects how runs go, which faults are drawn or how runs are judged,
-// with some values for each setting.
+// settingsOfTheFormat returns every setting that affects the course of runs, the choice of faults or the judging of
+// runs, with some values for each setting.
 func settingsOfTheFormat() (all []settingUnderTest) {
 	// names and other parts of a scenario that are not settings
 	texts := []string{"name", "summary", "source", "overrides", "faults"}
@@ -155,8 +155,8 @@ type situationPool struct {
 	made  []*setup
 }
 
-// tellingOf maps each setting to the situations in which the setting has had an effect. They are tried first, because
-// the setting is likely to have an effect there again.
+// tellingOf maps each setting to the situations in which the setting has been observed to have an effect. A test tries
+// these situations first, because the setting is likely to have an effect there again.
 type tellingOf map[string][]int
 
 // first returns the indices of all n situations in the order in which to try them: the simplest situation, then those
@@ -304,8 +304,8 @@ func (p *situationPool) try(t *testing.T, telling tellingOf, path, value string,
 	return refused, false
 }
 
-// lacking returns the situation's scenario without a setting. If the setting is the only one in its mapping, lacking
-// adds another setting to keep the mapping.
+// lacking returns the situation's scenario after removing a setting. If the setting is the only one in its mapping,
+// lacking adds another setting to keep the mapping.
 func (s *setup) lacking(t *testing.T, path string) *Scenario {
 	doc := s.doc.Clone()
 	doc.Remove(path)
@@ -376,7 +376,7 @@ func give(doc *format.Document, path, value string) {
 	doc.Set(path, value)
 }
 
-// kindOfOutcome returns what a setting can affect: how runs go, which faults are drawn, or how runs are judged.
+// kindOfOutcome returns what a setting can affect: the course of runs, the choice of faults, or the judging of runs.
 func kindOfOutcome(path string) string {
 	for _, kind := range []string{"mix", "expect", "promise", "bound"} {
 		if path == kind || strings.HasPrefix(path, kind+".") {
@@ -566,7 +566,7 @@ limit: 400s
 `,
 }
 
-// filled replaces the placeholders in a situation's text with a protocol's servers.
+// filled replaces the placeholders in a situation's text with servers that suit the protocol.
 func filled(text string, d *locks.Definition) string {
 	n := map[bool]int{true: 3, false: 1}[d.Several]
 	var members, cuts []string

@@ -15,7 +15,7 @@ import (
 type change struct {
 	scenario, from, to string
 	unmet              string // the law or metric whose expectation is no longer met
-	// the cause by which the law is violated after the change; empty: the law is no longer violated
+	// The cause of the violation after the change. It is empty if the law is no longer violated.
 	cause checker.CauseKind
 }
 
@@ -231,8 +231,8 @@ func (c *change) shows(j format.Judgment) bool {
 	return slices.ContainsFunc(j.Mismatches, func(m format.Mismatch) bool { return m.Name == c.unmet })
 }
 
-// judgedWith runs a scenario with the given faults and returns the judgments. The number of seeds depends on the size
-// of the test (short, default or full).
+// judgedWith runs a scenario with the given faults and returns the judgments. The number of seeds depends on whether
+// the test is short, default or full.
 func judgedWith(t *testing.T, s *Scenario, faults []nemesis.Fault) (all []format.Judgment) {
 	t.Helper()
 	seeds := testkit.Size(2, 100)
@@ -270,7 +270,7 @@ func TestScenariosComeOutOtherwiseWithFewWordsChanged(t *testing.T) {
 
 // TestTheFaultsOfAScenarioDoWhatItShows removes each fault of each scenario in turn. Without the fault, some expected
 // violation must no longer occur, or some metric must be out of bounds. If the scenario itself does not show this, one
-// of its variants must show it, in which a few words are changed. Every scenario must have a fault or such a variant.
+// of its variants, in which a few words are changed, must show it. Every scenario must have a fault or such a variant.
 func TestTheFaultsOfAScenarioDoWhatItShows(t *testing.T) {
 	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {
@@ -296,8 +296,8 @@ func TestTheFaultsOfAScenarioDoWhatItShows(t *testing.T) {
 	}
 }
 
-// breaksByItsFaults checks each law that the scenario expects to be violated. It reports an error if the law is
-// violated without any fault, and also with each of the given changes.
+// breaksByItsFaults checks each law that the scenario expects to be violated. The violation must disappear without the
+// scenario's faults, or after one of the given changes. Otherwise, breaksByItsFaults reports an error.
 func (s *Scenario) breaksByItsFaults(t *testing.T, own []change) {
 	for law, e := range s.Expect.Laws {
 		if e.Outcome != checker.Violated {
@@ -327,8 +327,8 @@ func (s *Scenario) shows() (names []string) {
 	return names
 }
 
-// ceases reports whether a named expectation is not met in any of the runs. A name is that of a law that should be
-// violated, or of a metric.
+// ceases reports whether a named expectation is not met in any of the runs. Each name is that of a law that should be
+// violated, or that of a metric.
 func (s *Scenario) ceases(runs []format.Judgment, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		return !slices.ContainsFunc(runs, func(j format.Judgment) bool {

@@ -49,9 +49,9 @@ func TestTheCheckerReadsTheLawsAsWritten(t *testing.T) {
 	t.Logf("%v", total)
 }
 
-// compareReadings judges runs of the scenario, under its own plan and under random plans, with both implementations.
-// The random faults come early or are spread over the run. In some runs the clients read and write more, so that more
-// data can be lost.
+// compareReadings judges runs of the scenario, under its own plan and under random plans, with both implementations of
+// the laws. The random faults come early or are spread over the run. In some runs the clients read and write more, so
+// that more data can be lost.
 func compareReadings(t *testing.T, s *Scenario) map[string]int {
 	seen := map[string]int{}
 	for variant := range 4 {

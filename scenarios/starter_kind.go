@@ -39,8 +39,8 @@ func Kinds() (all []*Kind) {
 				"lock.wait.replicas": "1", "lock.wait.timeout": "100ms"}},
 	)
 	for _, k := range all {
-		// Without this check, a client counts its lease from a late reply in about one of five hundred runs. Its lease
-		// then overlaps the next lease.
+		// Without the check of the elapsed time, a client counts its lease from a late reply in about one of five
+		// hundred runs. Its lease then overlaps the next lease.
 		if s := k.Lock.Setting("elapsed-check"); s != nil && s.Depends != "" {
 			k.set["lock.elapsed-check"] = "on"
 		}

@@ -21,7 +21,8 @@ func read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// table reads the table on a page whose first column has the given title. Each row maps column titles to cells.
+// table finds a table on the page: the table whose first column has the given title. It returns the rows. Each row maps
+// column titles to cells.
 func table(t *testing.T, page, first string) (rows []map[string]string) {
 	t.Helper()
 	var titles []string

@@ -31,8 +31,9 @@ func withTwoLocks(t *testing.T, d *locks.Definition) *format.Document {
 	return doc
 }
 
-// TestGivingUpALockDoesNotEndAnother makes clients that hold one lock fail to acquire another, for every word of every
-// setting of the lock, without faults. Each client must keep the lock that it holds until it releases it.
+// TestGivingUpALockDoesNotEndAnother: clients that hold one lock fail to acquire another, without faults. Each client
+// must keep the lock that it holds until it releases it. The test tries every allowed word of every setting of the
+// lock.
 func TestGivingUpALockDoesNotEndAnother(t *testing.T) {
 	for _, d := range locks.Definitions() {
 		t.Run(string(d.Name), func(t *testing.T) {
@@ -75,8 +76,8 @@ func TestGivingUpALockDoesNotEndAnother(t *testing.T) {
 	}
 }
 
-// TestWhoGivesUpALockLeavesNothingBehind makes clients that hold one lock fail to acquire another, under random faults
-// of processes and links. The locks are kept alive by a session. No client may wait for something that an abandoned
+// TestWhoGivesUpALockLeavesNothingBehind: clients that hold one lock fail to acquire another, under random faults of
+// processes and links. The locks are kept alive by a session. No client may wait for something that an abandoned
 // attempt left behind, and no holder may lose its lock.
 func TestWhoGivesUpALockLeavesNothingBehind(t *testing.T) {
 	for _, lock := range []string{"etcd", "etcd line one-key", "zookeeper", "zookeeper watch lowest", "lease-object"} {

@@ -10,7 +10,7 @@ type alarm struct {
 	number uint64 // number of the queued event, or 0 if none is queued; all other events of the alarm are obsolete
 }
 
-// set wakes task t at the given time, unless its wait ends earlier.
+// set wakes task t at the given time, unless the task's wait ends earlier.
 func (a *alarm) set(t *task, at Time) {
 	a.t = t
 	w := t.p.w

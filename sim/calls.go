@@ -12,7 +12,7 @@ type message struct {
 	phase string
 	which uint64 // sequence number among the requests with the same attempt and phase
 	in    Incoming
-	// request is the number of the request within the run, from 1.
+	// request is the number of the request within the run, counted from 1.
 	request uint64
 	resent  int    // how many times the request was sent again
 	command string // name of the request's command; set only if the run has inspectors
@@ -75,8 +75,8 @@ func (m *message) send() {
 	l.carry(m, n, act.Later)
 }
 
-// broken marks a connection that was reset. No server has this life number, so requests on the connection are not
-// served.
+// broken is the life number of a connection that was reset. No server has this number, so requests on the connection
+// are not served.
 const broken = ^uint64(0)
 
 func (m *message) link() *link {
@@ -107,9 +107,9 @@ func (m *message) depart(extra Time) {
 	m.w.schedule(*last, m, 0)
 }
 
-// clientHolds defers an event until the client's pause ends, and reports whether it has deferred the event. It defers
-// nothing if the client is a stopped process on the host: the host's kernel receives the bytes, and the process finds
-// them when it continues.
+// clientHolds reports whether an event must wait until the client's pause ends. If so, it stores the event. It never
+// stores an event for a real process on the host: the host's kernel receives the bytes, and the process finds them when
+// it continues.
 func (c *conn) clientHolds(who actor) bool {
 	return (c.pipe == nil || c.client.outside == nil) && c.client.holds(who, 0)
 }
@@ -306,7 +306,8 @@ func (t *task) request(i int, r *Request) {
 	}
 	// The message is reused: its old bytes must not enter the digest.
 	m.reply.Status, m.reply.raw = NoReply, m.reply.raw[:0]
-	// The fields are set one by one because a composite literal would be built in a temporary and copied.
+	// The fields are set one by one, because a composite literal would be built in a temporary variable and then
+	// copied.
 	in := &m.in
 	in.Client, in.ConnID, in.Attempt, in.Phase, in.Args = t.p.id, m.c.id, r.Attempt, r.Phase, r.Args
 	in.answer = m.answered

@@ -22,20 +22,20 @@ const million = 1_000_000
 // segment is a period of true time during which a clock does not jump and its rate does not change.
 type segment struct {
 	start Time
-	// since is the true time from which the clock has had its current rate, and mono is the monotonic reading at that
-	// time, in ns. A jump does not change the rate and must leave both as they are: if they were computed again, the
+	// since is the true time at which the clock got its current rate, and mono is the monotonic reading at that time,
+	// in ns. A jump does not change the rate and must not change these fields: if they were computed again, the
 	// readings would be rounded again and shift.
 	since Time
 	mono  int64
 	wall  int64 // wall minus monotonic, ns
 	// ppm is the rate error in parts per million: with 20000, the clock runs two percent fast. It is at least -900000,
-	// so that time always goes forward and times fit into 64 bits.
+	// so that time never stops or runs backward, and times fit into 64 bits.
 	ppm int64
 }
 
-// clock holds both clocks of a process as a list of segments. The last segment is the current one. Readings are
-// computed with integers from the start of the current rate, so a reading does not depend on how often the clock was
-// read.
+// clock represents both clocks of a process as a list of segments, the last of which is the current one. Readings are
+// computed with integers from the start of the current rate, so they do not depend on how many times the clock was read
+// before.
 type clock struct {
 	segments []segment
 }
@@ -67,12 +67,12 @@ func (c *clock) drift(now Time, ppm int64) {
 // until returns how much true time passes from now until the monotonic clock has advanced by d.
 func (c *clock) until(d int64) Time { return Time(Unelapse(min(d, farthest), c.last().ppm)) }
 
-// farthest is the longest wait in ns, about seven years. Longer waits are cut to this length. Sums of times then fit
-// into 64 bits, even if the slowest possible clock makes the wait ten times as long.
+// farthest is the longest wait in ns, about seven years. Longer waits are shortened to it. Sums of times then fit into
+// 64 bits, even if the slowest possible clock makes the wait ten times as long.
 const farthest int64 = math.MaxInt64 / 40
 
-// trueTime returns the first true time at which the clock shows the given reading or a later one. The result is not
-// before from. It assumes that nothing changes the clock after its last segment.
+// trueTime returns the first true time, not before from, at which the clock shows the given reading or a later one. It
+// assumes that the clock is not changed after the beginning of its last segment.
 func (c *clock) trueTime(kind ClockKind, at int64, from Time) Time {
 	for i := range c.segments {
 		s := &c.segments[i]
@@ -99,7 +99,7 @@ func (c *clock) trueTime(kind ClockKind, at int64, from Time) Time {
 }
 
 // Elapse returns how far a clock with the given rate error advances in d ns of true time, rounded down. d must not be
-// negative. It multiplies in two parts to avoid an overflow for durations of days.
+// negative. The multiplication is done in two parts, so that durations of days do not overflow.
 func Elapse(d, ppm int64) int64 {
 	if ppm == 0 {
 		return d

@@ -30,7 +30,7 @@ func TestAJumpLeavesTheMonotonicClockAlone(t *testing.T) {
 }
 
 // TestWhoWaitsWhileTheClockJumpsWakes makes the clock of a sleeping client jump many times, at rates at which readings
-// must be rounded. The client must wake exactly when it would wake without the jumps.
+// must be rounded. The client must wake at exactly the time at which it would wake without the jumps.
 func TestWhoWaitsWhileTheClockJumpsWakes(t *testing.T) {
 	for _, ppm := range []int64{-900_000, -5, 7, 333_333} {
 		woken := func(jump Time) (at Time) {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// doorkeeper is a server that is notified of closed connections. It does not answer some requests until it closes their
-// connection. It answers all other requests.
+// doorkeeper is a server that is notified of closed connections. It leaves some requests unanswered until it closes
+// their connection, and answers all others.
 type doorkeeper struct {
 	gossip
 	kept []*Incoming
@@ -64,8 +64,8 @@ func TestServerHangsUpInOrderWithItsReplies(t *testing.T) {
 }
 
 // TestServerLearnsThatItsClientHasGone: if a client closes a connection or crashes, the server is notified after one
-// network delay, and after the client's earlier requests. A cut or a pause delays the notice. A server that has
-// restarted since then is not notified.
+// network delay, and after the client's earlier requests. A cut or a pause delays this notification. A server that has
+// restarted in the meantime is not notified.
 func TestServerLearnsThatItsClientHasGone(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after func(*lab)
@@ -112,8 +112,8 @@ func TestServerLearnsThatItsClientHasGone(t *testing.T) {
 	}
 }
 
-// TestEndOfAConnectionIsNoMessage: a fault that delays the next message on a link ignores a close notice that is sent
-// first, and delays the next real message.
+// TestEndOfAConnectionIsNoMessage: a fault that delays the next message on a link does not delay the notice that a
+// connection was closed. It delays the next real message.
 func TestEndOfAConnectionIsNoMessage(t *testing.T) {
 	l, _ := newDoorkeeper(t)
 	l.client("c", func(env Env) {

@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// Stacks holds the coroutines on which tasks run. By default, all worlds of the program share one set. Code in a bubble
-// (testing/synctest) may not run on a stack that was created outside the bubble, so the Options of a world in a bubble
-// must provide another set.
+// Stacks holds the coroutines on which tasks run. By default, all worlds of the program share a single set. Code in a
+// bubble (testing/synctest) must not run on a stack that was created outside the bubble, so the Options of a world in a
+// bubble must provide a separate set.
 type Stacks struct {
 	mu   sync.Mutex
 	idle []*coroutine // coroutines without a task; never more than the largest number of tasks that ran at once
@@ -15,7 +15,7 @@ type Stacks struct {
 
 var shared Stacks
 
-// coroutine is a stack on which tasks run one after another. Reusing it keeps the memory of a stack that has grown.
+// coroutine is a stack on which tasks run one after another. It is reused because its memory has often grown.
 type coroutine struct {
 	of   *Stacks
 	next func() (struct{}, bool)

@@ -1,7 +1,7 @@
 package sim
 
-// counts counts how often each key was requested. It is a hash table with open addressing. A Go map would be slower:
-// the keys are hashes already, and a map would hash them again.
+// counts counts how many times each key was requested. It is a hash table with open addressing. A Go map would be
+// slower: the keys are hashes already, and a map would hash them again.
 type counts struct {
 	slots []count // a power of two slots, at most half of them in use
 	taken int
@@ -12,7 +12,7 @@ type count struct {
 	asked uint64 // number of requests; 0 if the slot is free
 }
 
-// next returns how often the key was requested before, and counts the new request.
+// next returns how many times the key has been requested before, and counts this request.
 func (c *counts) next(key uint64) uint64 {
 	if 2*c.taken >= len(c.slots) {
 		c.grow()
@@ -26,7 +26,7 @@ func (c *counts) next(key uint64) uint64 {
 	return s.asked - 1
 }
 
-// slot returns the key's slot, or the free slot where the key belongs.
+// slot returns the key's slot or, if the key is not in the table, the free slot where it belongs.
 func (c *counts) slot(key uint64) *count {
 	mask := len(c.slots) - 1
 	for i := int(key) & mask; ; i = (i + 1) & mask {

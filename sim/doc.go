@@ -7,10 +7,10 @@
 // (Next, Step).
 //
 // Non-goals: this package does not know about locks, lock servers or the checker's laws. It does not use the host's
-// clock, randomness or network. It starts no goroutines that run in parallel, and no result depends on the order of a
-// map.
+// clock, randomness or network. It starts no goroutines that run in parallel, and no result depends on the iteration
+// order of a map.
 //
-// The model is simplified so that runs are easy to read. A request takes no time to execute. TCP bytes that a cut holds
-// back are sent as soon as the cut heals, without a back-off. If a segment reaches a host that is off, the sender sends
-// it again, with the timing of Linux.
+// The model is simplified so that runs are easy to read. Executing a request takes no time. TCP bytes that a cut holds
+// back are sent as soon as the cut heals, without any back-off. If a segment reaches a host that is off, the sender
+// sends the segment again, with the timing of Linux.
 package sim

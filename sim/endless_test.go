@@ -29,7 +29,7 @@ func (a *asker) Ended(Status)                           {}
 func (a *asker) Tag([]string) (history.Attempt, string) { return "", "" }
 
 // TestAnEndlessRunKeepsNothingOfWhatIsOver: an endless run frees closed connections and delivered messages, and does
-// not count requests per attempt.
+// not keep a count of requests for each attempt.
 func TestAnEndlessRunKeepsNothingOfWhatIsOver(t *testing.T) {
 	w := New(1, Options{Endless: true, Delay: Delay{time.Millisecond, 2 * time.Millisecond}})
 	w.AddServer("redis-1", answerer{})
@@ -129,7 +129,7 @@ func TestOutsideIsNotified(t *testing.T) {
 }
 
 // TestWhatIsRecordedCanBeKeptOut: Options.Keep is called for each event. The history contains only the events for which
-// Keep returns true, with the changes that Keep made to them.
+// Keep returns true, as changed by Keep.
 func TestWhatIsRecordedCanBeKeptOut(t *testing.T) {
 	seen := 0
 	w := New(1, Options{Keep: func(e *history.Event) bool {
@@ -144,7 +144,7 @@ func TestWhatIsRecordedCanBeKeptOut(t *testing.T) {
 	}
 }
 
-// TestALateStep: StepLate executes an event at the given time if the event was due earlier.
+// TestALateStep: if an event was due before the time given to StepLate, StepLate executes it at the given time.
 func TestALateStep(t *testing.T) {
 	w := New(1, Options{})
 	var at []Time

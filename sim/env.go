@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Env is the complete interface between client code and its surroundings. A protocol written against it runs in the
+// Env is the complete interface between client code and its environment. A protocol written against Env runs in the
 // simulator and, with another implementation of Env, against real servers.
 type Env interface {
 	// Name returns the name of the process in which the code runs.
@@ -16,7 +16,7 @@ type Env interface {
 	Wall() time.Time
 	// Monotonic reads the process's monotonic clock, which never jumps but may drift.
 	Monotonic() time.Duration
-	// Mark returns the current instant of true time for use in the history. The calling code cannot see the time.
+	// Mark returns the current instant of true time for use in the history. The calling code cannot read this time.
 	Mark() Mark
 	// Rand returns 64 random bits from the process's own random stream.
 	Rand() uint64
@@ -56,10 +56,10 @@ type Mark struct{ at history.Time }
 type Deadline struct {
 	Clock ClockKind
 	At    time.Duration // time since the zero of that clock; for Wall, since the Unix epoch
-	// Announced, if set, is the true time at which the process was notified that its lease had ended before At. It is
-	// history.Never until such a notice arrives.
+	// Announced, if set, points to the true time at which the process was notified that its lease had ended before At.
+	// The time is history.Never until the process is notified.
 	Announced *Time
-	// Open means that the lease has no stated end: only a notice (Announced) ends it.
+	// Open means that the lease has no stated end. It ends only when the process is notified (Announced).
 	Open bool
 }
 
@@ -88,7 +88,7 @@ type Request struct {
 // Point is a named moment of a protocol at which a fault may be injected.
 type Point string
 
-// These are the points, in the order in which a client of a lock passes them.
+// The points, in the order in which a client of a lock passes them.
 const (
 	AcquireStart    Point = "acquire-start"
 	ClockRead       Point = "clock-read"

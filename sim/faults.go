@@ -7,9 +7,9 @@ import (
 )
 
 // The methods below inject faults into a world. They panic if the name of a process is unknown, because plans are
-// validated before a run. Faults of the same kind on the same process nest.
+// validated before a run. Faults of the same kind on the same process can be nested.
 
-// AtPoint calls f when the process passes the point for the nth time. The first time has the number 1.
+// AtPoint calls f when the process passes the point for the nth time, counted from 1.
 func (w *World) AtPoint(id ProcessID, point Point, nth int, f func()) {
 	c := w.process(id).count(point, true)
 	c.strikes = append(c.strikes, strike{nth, f})
@@ -23,8 +23,8 @@ func (w *World) process(id ProcessID) *Process {
 	return p
 }
 
-// Pause stops a process: none of its code runs, and its timers and messages wait. Pauses nest: the process continues
-// after as many calls of Resume as of Pause.
+// Pause stops a process: none of its code runs, and its timers and messages wait. Pauses can be nested: the process
+// continues once Resume has been called as many times as Pause.
 func (w *World) Pause(id ProcessID) {
 	p := w.process(id)
 	p.paused++
@@ -48,11 +48,11 @@ func (w *World) Resume(id ProcessID) {
 // Paused reports whether a process is paused.
 func (w *World) Paused(id ProcessID) bool { return w.process(id).paused > 0 }
 
-// OnStop sets a function that is called, for the rest of the run, when a process pauses or continues, and when a client
-// crashes. stopped is true if the process's code must stop, and false if it may continue.
+// OnStop sets a function that is called, until the end of the run, when a process pauses or continues, and when a
+// client crashes. stopped is true if the process's code must stop, and false if it may continue.
 func (w *World) OnStop(f func(id ProcessID, stopped bool)) { w.onStop = f }
 
-// stopped calls the OnStop function, which may have to stop code of the process that is not a task.
+// stopped calls the OnStop function. Code of the process that is not a task may have to stop.
 func (p *Process) stopped() {
 	if p.w.onStop != nil {
 		p.w.onStop(p.id, p.paused > 0 || p.down)
@@ -80,11 +80,11 @@ func (w *World) Drift(id ProcessID, ppm int64) {
 	p.clockChanged(true)
 }
 
-// Down reports whether a client has crashed, or whether a server was stopped and has not been restarted.
+// Down reports whether a client has crashed, or whether a server has been stopped and not restarted.
 func (w *World) Down(id ProcessID) bool { return w.process(id).down }
 
-// Crash ends a client: its code does not continue, but its messages in flight arrive. Crash reports whether the client
-// was still running.
+// Crash ends a client. None of its code continues, but its messages in flight still arrive. Crash reports whether the
+// client was still running.
 func (w *World) Crash(id ProcessID) bool {
 	p := w.process(id)
 	if p.down {
@@ -133,7 +133,7 @@ func (s starter) act(uint64) {
 }
 
 // Cut holds back messages from one process to another from now on. Messages that are already in flight still arrive.
-// Cuts nest.
+// Cuts can be nested.
 func (w *World) Cut(from, to ProcessID) { w.link(from, to).cuts++ }
 
 // Heal ends one cut. When no cut is left, the messages that were held back are sent in order.
@@ -154,8 +154,8 @@ func (w *World) DelayNext(from, to ProcessID, d time.Duration, struck func()) {
 	l.once = append(l.once, nextDelay{Time(d), struck})
 }
 
-// DelayNth adds d to the delay of the nth message of a link. Messages are counted from the start of the run; the first
-// one has the number 1. struck is called when that message is sent.
+// DelayNth adds d to the delay of the nth message on a link, counted from 1 at the start of the run. struck is called
+// when that message is sent.
 func (w *World) DelayNth(from, to ProcessID, n int, d time.Duration, struck func()) {
 	l := w.link(from, to)
 	l.nth = append(l.nth, nthDelay{n, Time(d), struck})
@@ -171,13 +171,13 @@ func (w *World) BreakBefore(client, server ProcessID, n int, struck func()) {
 // ServerFault tells a server program that a fault begins or ends. The server itself must implement the fault.
 func (w *World) ServerFault(id ProcessID, f ServerFault) { w.process(id).server.Fault(f) }
 
-// Outside is a real process on the host. A simulated process represents it in the world. The Outside is notified of
+// Outside is a real process on the host that a simulated process represents in the world. The Outside is notified of
 // each fault of the simulated process, within the event that causes the fault.
 type Outside interface {
 	Pauser
 	// Crashed is called when a client crashes. (When a server stops, Server.Stop is called instead.) It returns 0 if
-	// the process was still running. If the process had already ended by itself, it returns the last time (above 0) at
-	// which the process is known to have been alive.
+	// the real process was still running. If the real process had already ended by itself, it returns the last time
+	// (above 0) at which it is known to have been alive.
 	Crashed() (alive Time)
 	// Jumped is called when a fault has moved the process's wall clock by d.
 	Jumped(d time.Duration)
@@ -185,7 +185,7 @@ type Outside interface {
 	Drifted(ppm int64)
 }
 
-// Attach connects a process to an Outside, which is notified of the faults of the process for the rest of the run.
+// Attach connects a process to an Outside, which is notified of the process's faults until the end of the run.
 func (w *World) Attach(id ProcessID, o Outside) { w.process(id).outside = o }
 
 // Pass records that a process whose code is not a task has passed a point. It triggers the faults that wait for the

@@ -10,9 +10,9 @@ import (
 type Front interface {
 	// Port returns the port on which every server listens.
 	Port() int
-	// Serial reports whether a server must receive the requests of a connection one at a time, each after the previous
-	// one was answered. If Serial returns false, the server receives each request as it arrives and must itself execute
-	// the requests in order. After them, it is notified that the connection was closed.
+	// Serial reports whether a server must receive the requests of a connection one at a time, each after the reply to
+	// the previous one. If it is false, the server receives each request as it arrives, must itself execute the
+	// requests in order, and is notified only after them that the connection was closed.
 	Serial() bool
 	// Begin starts a run.
 	Begin() Callers
@@ -22,8 +22,8 @@ type Front interface {
 type Callers interface {
 	// Caller returns a new caller for a client that has not sent a request yet.
 	Caller(client ProcessID) Caller
-	// Recorded is called for each recorded event in which a request has set, extended or deleted a lock's key. It must
-	// not keep the event.
+	// Recorded is called for each recorded event in which a request has set, extended or deleted a lock's key.
+	// Implementations must not keep the event.
 	Recorded(e *history.Event)
 }
 
@@ -34,23 +34,23 @@ type Caller interface {
 	// Begin begins an attempt: from now on, the client's requests belong to it.
 	Begin(a history.Attempt, now Time)
 	// Try is called when the client stops requesting the lock. It returns the time at which the last round of requests
-	// began, and the servers that granted the lock in that round. If no request acquired the lock, the time is the
-	// beginning of the attempt.
+	// began, and the servers that granted the lock in that round. If no request acquired the lock, it returns the time
+	// at which the attempt began.
 	Try() (since Time, granted []ProcessID)
 }
 
 // Tasks is a Caller whose client has several tasks, which share its connections.
 type Tasks interface {
 	Caller
-	// Turn states to which task the next calls of Begin and Try, and the bytes that are written next, belong. Tasks are
-	// numbered from 1; 0 means that the task is not known. If calling is true, the bytes are sent during a call of the
-	// task's lock. If it is false, they come from code that an earlier call has left running.
+	// Turn identifies the task to which the next calls of Begin and Try, and the bytes that are written next, belong.
+	// Tasks are numbered from 1; 0 means that the task is not known. If calling is true, the bytes are sent during a
+	// call of the task's lock. If it is false, they come from code that an earlier call has left running.
 	Turn(task int, calling bool)
 }
 
 // Wire implements the protocol of one connection, at the client's end. It converts the bytes that the client writes
-// into requests, and the server's replies into bytes. It handles what concerns only the connection itself, such as
-// flow-control windows and header compression, without messages on the simulated network.
+// into requests, and the server's replies into bytes. Anything that concerns only the connection itself, such as
+// flow-control windows and header compression, it handles without messages on the simulated network.
 type Wire interface {
 	// Written handles bytes that the client has written. They may be any part of the stream. If it returns a
 	// *NotSimulatedError, the error is reported, and the connection is closed unless an error reply was sent. Any other

@@ -1,6 +1,7 @@
 package sim
 
-// link is one direction of the network between two processes. Faults apply to links, but order is kept per connection.
+// link is one direction of the network between two processes. Faults apply to links, but messages stay in order only
+// within a connection.
 type link struct {
 	w      *World
 	ends   linkName
@@ -53,7 +54,7 @@ func (w *World) link(from, to ProcessID) *link {
 }
 
 // draw returns the travel time of a message. The result depends only on the link, the attempt, the phase, and the
-// message's number within the phase, and not on earlier draws. So removing a fault does not change any other delay.
+// message's number within the phase, but not on earlier draws. So removing a fault does not change any other delay.
 func (l *link) draw(attempt, phase string, which uint64) Time {
 	if l.delay.Lo == l.delay.Hi && l.tail.PPM == 0 {
 		return Time(l.delay.Lo)
@@ -73,8 +74,8 @@ func (l *link) purpose(attempt, phase string) uint64 {
 	return hashString(hashString(l.name, attempt), phase)
 }
 
-// tailDraw is mixed into the key for the choice between tail and ordinary delay. It makes that choice independent of
-// the drawn delay itself.
+// tailDraw is mixed into the key for the choice between the tail delay and the ordinary delay. It makes that choice
+// independent of the drawn delay itself.
 const tailDraw = 0x7461696c
 
 // number returns the sequence number of a request among the requests with the same attempt and phase, in the order in
@@ -124,7 +125,7 @@ func (l *link) next() int {
 }
 
 // carry sends a parcel at once or, if the link is cut, when the cut heals. n is the parcel's number among the messages
-// of the link. It is 0 if the parcel does not count as a message, like a push. later is an additional delay.
+// of the link. It is 0 if the parcel, such as a push, does not count as a message. later is an additional delay.
 func (l *link) carry(p parcel, n int, later Time) {
 	extra := l.faultDelay(n) + later
 	if l.cuts > 0 {
@@ -134,7 +135,7 @@ func (l *link) carry(p parcel, n int, later Time) {
 	p.depart(extra)
 }
 
-// trail sends a parcel that does not count as a message. Faults that wait for a message ignore it.
+// trail sends a parcel that does not count as a message, so that faults which wait for a message ignore it.
 func (l *link) trail(p parcel) {
 	if l.cuts > 0 {
 		l.held = append(l.held, heldParcel{p, l.extra})

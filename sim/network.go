@@ -19,7 +19,7 @@ type network struct {
 	requests uint64 // number of requests so far
 }
 
-// slab allocates values that are used until the end of a run and then reused in the next run.
+// slab allocates values that are used until the end of a run. The next run reuses them.
 type slab[T any] struct {
 	all  []*T
 	used int
@@ -74,7 +74,8 @@ type conn struct {
 }
 
 // conn returns the open connection with the given name. If there is none, it opens a connection. If the client uses the
-// name for the first time, the connection counts as open since the start of the run and needs no handshake.
+// name for the first time, the connection is treated as if it had been open since the start of the run, so it needs no
+// handshake.
 func (p *Process) conn(name Conn) *conn {
 	at := p.find(name)
 	if at >= 0 && !p.conns[at].closed {
@@ -93,7 +94,7 @@ func (p *Process) conn(name Conn) *conn {
 	return c
 }
 
-// find returns the index of the connection with the given name, or -1 if there is none. It starts the search after the
+// find returns the index of the connection with the given name, or -1 if there is none. It starts searching after the
 // connection that was used last, because clients usually take the servers in turn.
 func (p *Process) find(name Conn) int {
 	for range p.conns {

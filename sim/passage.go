@@ -29,8 +29,8 @@ type Interference struct {
 // reply to inspect.
 func (w *World) Inspect(f func(Passage) Interference) { w.inspect = append(w.inspect, f) }
 
-// inspected passes the message to the inspectors and returns their decision. number is the message's number on its link
-// when it departs, and 0 when it arrives.
+// inspected passes the message to the inspectors and returns their decision. When a message departs, number is the
+// message's number on its link. When it arrives, number is 0.
 func (m *message) inspected(number int) (none Interference) {
 	if len(m.w.inspect) == 0 {
 		return none

@@ -52,7 +52,7 @@ func (m *peerMessage) depart(extra Time) {
 	m.w.schedule(l.lastMessage, m, 0)
 }
 
-// abandoned reports whether the receiver has died, or the sender has died before the bytes left.
+// abandoned reports whether the receiver has died, or the sender died before the message left.
 func (m *peerMessage) abandoned() bool {
 	return m.to.life != m.life || m.from.life != m.sender || m.from.down
 }
@@ -66,7 +66,7 @@ func (m *peerMessage) act(uint64) {
 	m.to.server.(Peer).Receive(m.from.id, m.body)
 }
 
-// peerEnd is the notice to a server that another server's process has ended and their connection is closed.
+// peerEnd notifies a server that another server's process has ended, which has closed the connection between them.
 type peerEnd struct {
 	from, to *Process
 	link     *link
@@ -114,8 +114,8 @@ type push struct {
 	over   bool // the server closed the connection; there is no data
 }
 
-// Push sends a copy of b to the client at the other end of a connection, which receives it in Env.Receive. If the
-// connection is closed, Push does nothing. key identifies the content; the delay depends on it.
+// Push sends a copy of b over a connection to its client, which receives it in Env.Receive. If the connection is
+// closed, Push does nothing. key identifies the content; the delay depends on it.
 func (p *Process) Push(connID uint64, key Key, b []byte) {
 	c := p.w.net.numbered(connID)
 	if c != nil && c.life == p.life && c.server == p {
@@ -180,7 +180,8 @@ type farewell struct {
 	travel Time
 }
 
-// bid sends a farewell if the server is a Closer, or if it is a PipeCloser and the connection is a pipe.
+// bid notifies the server that its client has closed the connection, if the server is a Closer, or if it is a
+// PipeCloser and the connection is a pipe.
 func (c *conn) bid() {
 	_, notified := c.server.server.(Closer)
 	if c.pipe != nil && !notified {
@@ -199,8 +200,8 @@ func (m *farewell) depart(extra Time) {
 
 func (m *farewell) abandoned() bool { return false }
 
-// act handles the arrival of the notice. Arrivals of notices are not reported to Watch as Moments: the state that the
-// server keeps for the connection no longer matters once the client is gone.
+// act handles the arrival of the notice. Arrivals of notices are not reported to Watch as Moments: once the client is
+// gone, the state that the server keeps for the connection no longer matters.
 func (m *farewell) act(uint64) {
 	p := m.c.server
 	switch {

@@ -8,9 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Pipe is a connection of code that does not run as a task, for example of an unmodified client library. A [Wire]
-// converts the bytes that the code writes into requests. The requests are sent like those of Env.Call, so every fault
-// has the same effect on them. A pipe belongs to a client process and shares its pauses and its crash.
+// Pipe is a connection of code that does not run as a task, such as an unmodified client library. A [Wire] converts the
+// bytes that the code writes into requests. The requests are sent like those of Env.Call, so every fault affects them
+// in the same way. A pipe belongs to a client process, and pauses and crashes with it.
 type Pipe struct {
 	// Concurrent means that the server receives a request even while earlier ones of this pipe are unanswered.
 	Concurrent bool
@@ -65,8 +65,8 @@ func (p *Pipe) Ask(args []string, of history.Attempt, phase string) {
 	m.send()
 }
 
-// WakeAt calls wake at the given time. If the client is paused at that time, it calls wake when the pause ends. It does
-// not call wake if the client has crashed, or if due then returns false.
+// WakeAt calls wake at the given time or, if the client is paused then, when the pause ends. It does not call wake if
+// the client has crashed, or if due returns false at that time.
 func (p *Pipe) WakeAt(at Time, due func() bool, wake func()) {
 	w := p.c.client.w
 	w.schedule(max(at, w.now), &pipeTimer{p.c.client, due, wake}, 0)
@@ -119,11 +119,10 @@ func CutRequest(b []byte) (args []string, rest []byte, err error) {
 	return args, rest, nil
 }
 
-// longest is the largest number of arguments, and the largest length of an argument, that Redis accepts (networking.c).
+// longest is the maximum number of arguments, and the maximum length of an argument, that Redis accepts (networking.c).
 const longest = 512 << 20
 
-// cutNumber parses a RESP line that consists of the byte kind and a number. rest is nil if the line is not complete
-// yet.
+// cutNumber parses a RESP line that consists of the byte kind and a number. rest is nil if the line is incomplete.
 func cutNumber(b []byte, kind byte) (n int, rest []byte, err error) {
 	if len(b) > 0 && b[0] != kind {
 		return 0, nil, ErrProtocol
@@ -142,8 +141,8 @@ func cutNumber(b []byte, kind byte) (n int, rest []byte, err error) {
 
 // The methods below are called for every connection. p is nil if the connection belongs to a task.
 
-// defers queues a request if an earlier request is unanswered, and reports whether it has queued the request. Only
-// pipes that are not Concurrent execute their requests one at a time.
+// defers queues a request if an earlier request is unanswered, and reports whether it has done so. Only pipes that are
+// not Concurrent execute their requests one at a time.
 func (p *Pipe) defers(m *message) bool {
 	if p == nil || p.Concurrent {
 		return false

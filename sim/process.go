@@ -14,7 +14,7 @@ type Process struct {
 	index  int
 	clock  clock
 	stream Stream // used only by clients
-	// paused is the number of pauses in force.
+	// paused is the number of pauses that have not ended.
 	paused int
 	// held contains, in order, the events for the process that became due while it was paused. It is empty unless
 	// paused > 0.
@@ -38,8 +38,8 @@ type Process struct {
 	outside Outside
 }
 
-// pointCount counts how often the process has passed a point. A point is counted only if a fault is to be injected at
-// it. During a Watch, all points are counted.
+// pointCount counts how many times the process has passed a point. Normally, a point is counted only if a fault is to
+// be injected at it. During a Watch, all points are counted.
 type pointCount struct {
 	point  Point
 	passed int
@@ -52,7 +52,7 @@ type strike struct {
 	f   func()
 }
 
-// holds reports whether the process is paused. If it is, holds keeps the event until the pause ends.
+// holds reports whether the process is paused. If it is, holds stores the event until the pause ends.
 func (p *Process) holds(who actor, arg uint64) bool {
 	if p.paused == 0 {
 		if p.w.watch != nil {
@@ -64,7 +64,7 @@ func (p *Process) holds(who actor, arg uint64) bool {
 	return true
 }
 
-// program returns the program on the host that is represented by this process, or nil if there is none.
+// program returns the program on the host that this process represents, or nil if there is none.
 func (p *Process) program() Pauser {
 	if p.outside != nil {
 		return p.outside
@@ -97,7 +97,7 @@ func (p *Process) boot() {
 	p.server.Start(p)
 }
 
-// stopTasks unwinds all tasks except the running one. A running task is at the point at which it crashed, and unwinds
+// stopTasks unwinds all tasks except the running one. A running task has just crashed at one of its points, and unwinds
 // itself.
 func (p *Process) stopTasks() {
 	p.down = true
@@ -123,7 +123,7 @@ func (p *Process) Wall() int64 { return p.clock.wall(p.w.now) }
 // Monotonic reads the monotonic clock.
 func (p *Process) Monotonic() time.Duration { return time.Duration(p.clock.monotonic(p.w.now)) }
 
-// Rate returns how fast the clocks run, in parts per million; negative means slow.
+// Rate returns the rate error of the clocks in parts per million; negative means slow.
 func (p *Process) Rate() int64 { return p.clock.last().ppm }
 
 // Rand returns 64 random bits that depend only on the seed, the process, the purpose and the key.
@@ -137,7 +137,7 @@ func (p *Process) Due(d time.Duration) Time { return p.w.now + Time(d) }
 // Record adds an event to the history.
 func (p *Process) Record(e history.Event) { p.w.record(p.id, &e) }
 
-// WakeAtWall sets a timer on the wall clock. If the clock jumps or changes its rate, the timer is canceled.
+// WakeAtWall sets a timer on the wall clock. The timer is canceled if the clock jumps or its rate changes.
 func (p *Process) WakeAtWall(at int64, tag uint64) {
 	p.setTimer(Wall, p.clock.monotonic(p.w.now)+at-p.clock.wall(p.w.now), tag)
 }

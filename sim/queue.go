@@ -5,7 +5,7 @@ import "github.com/fencepost-sim/fencepost/checker/history"
 // Time is true time. Only the simulation kernel knows it.
 type Time = history.Time
 
-// An actor handles events. arg tells the actor which of its events this is.
+// An actor handles events. arg tells it which of its events has occurred.
 type actor interface{ act(arg uint64) }
 
 // An event is an action that is due at a true time. Events at the same instant happen in the order in which they were

@@ -27,7 +27,7 @@ func hashString(h uint64, s string) uint64 {
 	return fold(h, w)
 }
 
-// eight returns the first eight bytes of s, little-endian. Written as a single expression, it compiles to one load.
+// eight returns the first eight bytes of s, little-endian. It is a single expression, so it compiles to a single load.
 func eight(s string) uint64 {
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
@@ -46,9 +46,9 @@ func fold(h, w uint64) uint64 {
 
 // Key identifies a random draw. The result of the draw depends only on the run's seed and the key. Build a key from
 // values that stay the same when a fault elsewhere is removed, such as names, attempts, terms, the content, or the
-// sender's own time if the action happens at regular intervals. Do not use a count of earlier messages: one more or one
-// less message would change all later draws. Equal keys give equal draws. So a message that is sent again takes the
-// same time, unless its key contains the time.
+// sender's own time if the action happens at regular intervals. Do not use a count of earlier messages: a single
+// message more or less would change all later draws. Equal keys give equal draws. So a message that is sent again takes
+// the same time, unless its key contains the time.
 type Key uint64
 
 // Word adds a number to the key. It mixes the key first, so that small numbers cannot cancel each other out.

@@ -24,7 +24,8 @@ const (
 	Refused                // no server is listening; the request was not executed
 )
 
-// NewReply returns a Reply that was answered with a RESP-encoded value. It keeps raw without copying it.
+// NewReply returns the Reply for a request that was answered with the given RESP-encoded value. It keeps raw without
+// copying it.
 func NewReply(raw []byte) Reply { return Reply{Status: Answered, raw: raw} }
 
 func (r *Reply) take(from *Reply) {
@@ -32,7 +33,7 @@ func (r *Reply) take(from *Reply) {
 	r.raw, from.raw = from.raw, r.raw
 }
 
-// Raw returns the RESP-encoded value, or nil unless the request was answered.
+// Raw returns the RESP-encoded value, or nil if the request was not answered.
 func (r *Reply) Raw() []byte {
 	if r.Status != Answered {
 		return nil

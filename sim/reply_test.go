@@ -73,8 +73,8 @@ func TestOnlyAnAnswerSaysAnything(t *testing.T) {
 	}
 }
 
-// TestRepliesKeepTheirMemory: a client that sends requests to one server and to several in turn does not use more and
-// more memory.
+// TestRepliesKeepTheirMemory: if a client alternates between requests to one server and requests to several, its memory
+// use does not grow.
 func TestRepliesKeepTheirMemory(t *testing.T) {
 	l := newLab(t)
 	requests := []Request{to("s-1", "A"), to("s-2", "B"), to("s-1", "C"), to("s-2", "D")}

@@ -6,14 +6,14 @@ import (
 )
 
 // When a client continues after a pause, both replies and timeouts may be waiting for it. A real client may see either
-// of them first. For example, suppose SIGSTOP stops a client that has an answer in its buffer, and its read deadline
-// passes. When it continues, CPython reads the answer, and a Go program reads it about half of the time. So the order
-// is drawn at random, once for each connection. The bytes of a connection stay in order. The draw uses the random key
-// of the first answer that waits on the connection, so a fault elsewhere does not change the result.
+// of them first. For example, suppose that SIGSTOP stops a client that has a reply in its buffer, and the client's read
+// deadline passes. When the client continues, CPython reads the reply, and a Go program reads it about half of the
+// time. So the order is drawn at random, once for each connection. The bytes of a connection stay in order. The draw
+// uses the random key of the first reply that waits on the connection, so a fault elsewhere does not change the result.
 
-// sortHeld sorts the events that a client finds after a pause. Events on some connections come first, then the client's
-// timers, then the events on the other connections. A random draw decides which connections come first. Within each of
-// the three groups, the order stays the same.
+// sortHeld sorts the events that a client finds after a pause into three groups: events on some connections, the
+// client's timers, and events on the other connections. Random draws decide which connections belong to the first
+// group. Within each group, the order stays the same.
 func (p *Process) sortHeld() {
 	var all []found
 	for _, e := range p.held {
@@ -42,8 +42,8 @@ type found struct {
 	answer bool // the key is that of an answer, not of a push or a handshake
 }
 
-// place returns the position of an event in the order of sortHeld: 0 before the client's timers, 1 for a timer, 2 after
-// the timers.
+// place returns an event's position in the order of sortHeld: 0 for an event before the client's timers, 1 for a timer,
+// and 2 for an event after the timers.
 func place(who actor, all []found) uint64 {
 	c, _ := arrived(who)
 	if c == nil {
@@ -53,8 +53,8 @@ func place(who actor, all []found) uint64 {
 	return mix(all[i].key^resumeDraw) % 2 * 2
 }
 
-// resumeDraw is mixed into the keys of the random draws that the function place makes, so that these draws are
-// independent of the draws of delays.
+// resumeDraw is mixed into the keys of the random draws of the function place, so that they are independent of the
+// draws of delays.
 const resumeDraw = 0x726573756d65
 
 // readInTurn sorts the events that an [EventLoop] finds after a pause into the order in which the event loop handles

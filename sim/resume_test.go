@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// afterPause runs a client that is paused from 1 ms until 100 ms. During the pause, the answers to two requests arrive,
-// the requests time out, and a push arrives. afterPause returns what the client sees when it continues, in order.
+// afterPause runs a client that is paused from 1 ms until 100 ms. During the pause, the replies to two requests arrive,
+// the requests time out, and a push arrives. afterPause returns, in order, what the client sees when it continues.
 func afterPause(t *testing.T, seed uint64, other func(l *lab)) []string {
 	l := &lab{World: New(seed, Options{Delay: Delay{ms, 3 * ms}}), t: t}
 	for i := range 3 {
@@ -56,9 +56,9 @@ func (p *pusher) Serve(r *Incoming) {
 	p.host.Push(r.ConnID, 2, []byte("two"))
 }
 
-// TestAClientThatContinuesSeesAnswersOrItsTimeOutsFirst: during a pause, answers arrive and requests time out. When the
-// pause ends, the seed decides for each connection whether the client sees the answers or the timeouts first. The bytes
-// of a connection stay in order, and a fault elsewhere changes nothing.
+// TestAClientThatContinuesSeesAnswersOrItsTimeOutsFirst: during a pause, replies arrive and requests time out. When the
+// pause ends, the seed decides for each connection whether the client sees the replies or the timeouts first. The bytes
+// of a connection stay in order, and a fault elsewhere does not change the outcome.
 func TestAClientThatContinuesSeesAnswersOrItsTimeOutsFirst(t *testing.T) {
 	outcomes := map[string]int{}
 	for seed := range uint64(400) {

@@ -9,7 +9,8 @@ import (
 // Server is the program of a server process. The kernel makes one call at a time, and none while the process is paused
 // or down. A Server may use only its own state and its Host.
 type Server interface {
-	// Start starts the process, at the start of the run and after each stop. This begins a new life of the process.
+	// Start starts the process, at the start of the run and again after each stop. Each start begins a new life of the
+	// process.
 	Start(h Host)
 	// Serve handles a request that has arrived. The server may reply at once or later. r stays valid until the reply or
 	// until the process stops.
@@ -17,8 +18,8 @@ type Server interface {
 	// Wake is called when a timer set with Host.WakeAtWall or Host.WakeAfter expires. If the process is paused at that
 	// time, the call is made when the pause ends.
 	Wake(tag uint64)
-	// ClockChanged is called when the wall clock has jumped or the clocks have changed their rate. This cancels all
-	// timers set with WakeAtWall.
+	// ClockChanged is called when the wall clock has jumped, or when the rate of the clocks has changed. All timers set
+	// with WakeAtWall are canceled.
 	ClockChanged()
 	// Fault is called when a fault that the server itself carries out, such as SlowFsync, begins or ends.
 	Fault(f ServerFault)
@@ -35,9 +36,9 @@ type Peer interface {
 	Receive(from ProcessID, body any)
 }
 
-// PeerCloser is a peer that is notified when another server's process ends. This also closes the connection between the
-// two servers. The notice arrives after one network delay, in order with the messages on the connection. A cut link
-// holds it back.
+// PeerCloser is a peer that is notified when another server's process ends, which also closes the connection between
+// the two servers. The notification arrives after one network delay, in order with the messages on the connection. A
+// cut link holds it back.
 type PeerCloser interface {
 	Peer
 	PeerClosed(from ProcessID)
@@ -49,8 +50,8 @@ type PeerCloser interface {
 type EventLoop interface{ EventLoop() }
 
 // Closer is a server that keeps state for each connection. It is notified when a client has closed a connection or has
-// crashed. The notice arrives after one network delay, in order with the requests on the connection. There is no notice
-// if the server itself has closed the connection.
+// crashed. The notification arrives after one network delay, in order with the requests on the connection. The server
+// is not notified if it has closed the connection itself.
 type Closer interface {
 	Closed(connID uint64)
 }
@@ -61,13 +62,13 @@ type PipeCloser interface {
 	PipeClosed(connID uint64)
 }
 
-// Pauser controls a program on the host that must stop and continue together with its process. The program runs behind
-// a server or behind a client's Outside. Pause and Resume are called alternately, starting with Pause, even while the
-// process is down.
+// Pauser controls a program on the host that must stop and continue together with its process. The program is the real
+// one behind a server or behind a client's Outside. Pause and Resume are called alternately, starting with Pause, even
+// while the process is down.
 type Pauser interface {
-	// Pause stops the program. When pauses nest, it is called only when the first pause begins.
+	// Pause stops the program. If pauses are nested, it is called only when the first pause begins.
 	Pause()
-	// Resume lets the program continue. When pauses nest, it is called only when the last pause ends. It is called
+	// Resume lets the program continue. If pauses are nested, it is called only when the last pause ends. It is called
 	// before the events that were held back are handled.
 	Resume()
 }
@@ -75,7 +76,7 @@ type Pauser interface {
 // Rated is a Host that knows the rate of its clocks. Servers use it if they implement their own clocks, which must run
 // at the same rate.
 type Rated interface {
-	// Rate returns how fast the clocks of the process run, in parts per million; negative means slow.
+	// Rate returns the rate error of the process's clocks in parts per million; negative means slow.
 	Rate() (ppm int64)
 }
 
@@ -109,20 +110,21 @@ type ServerFault struct {
 	Key   history.Lock  // RemoveKeys: the key; empty: all keys
 	Why   history.Why   // RemoveKeys: the reason to put into the history
 
-	// Pause identifies a client pause (ClientPause), because several client pauses can be in force at once. A crash
-	// ends all of them.
+	// Pause identifies a client pause (ClientPause), because several client pauses can be active at once. A crash ends
+	// all of them.
 	Pause *history.Fault
 }
 
-// SlowFsync is a fault that makes each fsync that begins during the fault longer, by the time in the field By.
+// SlowFsync is a fault that makes each fsync take longer by the time in the field By, if the fsync begins during the
+// fault.
 const SlowFsync = "slow-fsync"
 
-// FailOver makes the server To the master of its group. An observer that can order a failover (a Sentinel) does so at
-// once. The server To promotes itself, and every other server follows it.
+// FailOver makes the server in the field To the master of its group. A Sentinel that gets this fault orders the
+// failover as soon as it can. A server that gets it becomes the master if it is To; otherwise it follows To.
 const FailOver = "fail-over"
 
-// ExpireSession ends the sessions or leases of the client To, as if the client had been silent for too long. Every
-// member of the service is notified, and the leader ends them.
+// ExpireSession ends the sessions or leases of the client in the field To, as if the client had been silent for too
+// long. Every member of the service is notified, and the leader ends the sessions or leases.
 const ExpireSession = "expire-session"
 
 // RemoveKeys removes a key, or all keys, from a Redis master, as an eviction or an operator would. A replica ignores
@@ -160,9 +162,9 @@ type Host interface {
 	// Push sends a copy of b to the client at the other end of a connection, in order with the replies on it. key
 	// identifies the content.
 	Push(connID uint64, key Key, b []byte)
-	// HangUp closes a connection, after the replies and pushes already sent on it. Requests that arrive on it later are
-	// not executed, even if the client has already sent them. The server must not reply any more to requests on the
-	// connection.
+	// HangUp closes a connection after the replies and pushes that were already sent on it. Requests that arrive on it
+	// later are not executed, even if the client has already sent them. After HangUp, the server must not reply to
+	// requests on the connection.
 	HangUp(connID uint64)
 }
 
@@ -181,8 +183,8 @@ type Incoming struct {
 // only for records in the history.
 func (r *Incoming) Left() history.Time { return r.left }
 
-// NewIncoming returns a request. Its answer is passed to the function reply. A nil answer means that the connection was
-// closed without a reply.
+// NewIncoming returns a request. The answer to it is passed to the function reply. A nil answer means that the
+// connection was closed without a reply.
 func NewIncoming(client history.Process, connID uint64, attempt history.Attempt, args []string,
 	reply func([]byte)) *Incoming {
 	return &Incoming{Client: client, ConnID: connID, Attempt: attempt, Args: args, answer: reply}
@@ -204,6 +206,6 @@ func (r *Incoming) Reply(b []byte) {
 	}
 }
 
-// Drop closes the request without a reply: the client learns that the connection has ended. A later call of Reply has
-// no effect.
+// Drop closes the connection without replying to the request. The client learns that the connection has ended. A later
+// call of Reply has no effect.
 func (r *Incoming) Drop() { r.Reply(nil) }

@@ -9,7 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// task is sequential client code that runs on a coroutine. It runs only inside act, and parks whenever its Env blocks.
+// task is sequential client code that runs on a coroutine. The task's code runs only inside act, and parks whenever its
+// Env blocks.
 type task struct {
 	p    *Process
 	name string
@@ -96,14 +97,15 @@ func (t *task) yield() {
 	t.alive()
 }
 
-// alive unwinds the task if its process has crashed, even if the task's code recovered from an earlier unwinding.
+// alive unwinds the task if its process has crashed. It does so even if the task's code has recovered from an earlier
+// unwinding.
 func (t *task) alive() {
 	if t.p.down {
 		panic(killed{})
 	}
 }
 
-// proceed parks the task if its process was paused while the task was running. It returns when the pause is over.
+// proceed parks the task if its process was paused while the task was running. It returns when the pause has ended.
 func (t *task) proceed() {
 	t.alive()
 	if t.p.paused > 0 {
@@ -202,8 +204,8 @@ func (p *Process) pass(point Point) {
 	}
 }
 
-// count returns the counter for a point. If there is no counter and wanted is true, it creates one. If there is no
-// counter and wanted is false, it returns nil.
+// count returns the counter for a point. If there is no counter yet, it creates one if wanted is true, and returns nil
+// otherwise.
 func (p *Process) count(point Point, wanted bool) *pointCount {
 	for i := range p.points {
 		if p.points[i].point == point {

@@ -10,9 +10,9 @@ const (
 	// sent again 1, 3, 7, 15, 31 and 63 s after the first SYN (tcp_syn_retries = 6). The attempt fails after 127 s.
 	synWait    = time.Second
 	synRetries = 6
-	// Unacknowledged data is sent again after 200 ms (TCP_RTO_MIN, because the path is much faster). Each further wait
-	// is twice as long as the previous one, up to two minutes. The connection breaks when the data would be sent again
-	// for the 16th time (tcp_retries2 = 15).
+	// Unacknowledged data is sent again after 200 ms (TCP_RTO_MIN applies, because the round trip is much faster). Each
+	// further wait is twice as long as the previous one, up to two minutes. The connection breaks when the data would
+	// be sent again for the 16th time (tcp_retries2 = 15).
 	dataWait        = 200 * time.Millisecond
 	longestDataWait = 2 * time.Minute
 	dataRetries     = 15
@@ -87,7 +87,7 @@ func (m *handshake) act(uint64) {
 	}
 }
 
-// end reports the result of the dial to the client.
+// end tells the client how its dial has ended.
 func (m *handshake) end(s Status) {
 	c := m.c
 	if c.client.down || c.clientHolds(m) {
@@ -100,8 +100,8 @@ func (m *handshake) end(s Status) {
 	c.pipe.end.Opened(s)
 }
 
-// resend schedules the retry of a request that reached a host that is off. If the connection is not open yet, the lost
-// segment was its SYN, so the times for a SYN apply.
+// resend schedules the retry of a request that was sent to a host that is off. If the connection is not open yet, the
+// lost segment was its SYN, so the waiting times of a SYN apply.
 func (m *message) resend() {
 	wait := dataWait
 	if m.c.life == 0 {
@@ -142,8 +142,8 @@ func (m *message) forgotten() bool {
 	return m.t != nil && (m.t.done || !m.t.call.open || m.call != m.t.call.number)
 }
 
-// keepAlive probes a connection to a server that has lost its power. After a restart, the server's machine does not
-// know the connection.
+// keepAlive probes a connection to a server that has lost power. After a restart, the server's machine no longer knows
+// the connection.
 type keepAlive struct {
 	c          *conn
 	unanswered int

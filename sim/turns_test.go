@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestCallInTurnIsOneCallAfterAnother: under random faults of the client, its servers and the links between them,
+// TestCallInTurnIsOneCallAfterAnother: even if random faults hit the client, its servers and the links between them,
 // CallInTurn has the same effects as calling Call for one request after another.
 func TestCallInTurnIsOneCallAfterAnother(t *testing.T) {
 	oneByOne := func(env Env, each func(int, *Reply) bool, requests []Request) {

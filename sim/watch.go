@@ -13,12 +13,12 @@ type Moment struct {
 	To      ProcessID // for Sends: the receiver
 	Number  int       // for Sends: number of the message on its link, from 1
 	// Early is used for the kinds Acts and Sends. It means that the moment results from an event that was scheduled
-	// before the watch began. A fault for the same instant that is scheduled later takes effect after that event, and
-	// before any other event of the instant.
+	// before the watch began. If a fault for the same instant is scheduled later, it takes effect after that event, and
+	// before all other events of the instant.
 	Early bool
 }
 
-// MomentKind is what happens at a moment.
+// MomentKind says what happens at a moment.
 type MomentKind uint8
 
 const (
@@ -29,16 +29,16 @@ const (
 	Settles            // a part of what a server has written becomes durable because time has passed
 )
 
-// Settler is a server with writes that become durable just because time passes, without an event. Each such write
-// changes what a power loss would destroy.
+// Settler is a server whose writes become durable merely because time passes, without an event. Each such write changes
+// what a power loss would destroy.
 type Settler interface {
 	// Settled returns the times at which writes have become durable since the server's last event, up to now. All times
 	// are on the server's monotonic clock.
 	Settled(now time.Duration) []time.Duration
 }
 
-// Watch calls f for every moment of the run from now on, before the moment takes effect. Writes that have become
-// durable are reported late, at the server's next event or at the end of the watch. Watch(nil) ends the watch. A watch
+// Watch calls f for every moment of the run from now on, before the moment takes effect. That a write has become
+// durable is reported late, at the server's next event or at the end of the watch. Watch(nil) ends the watch. A watch
 // does not change the run.
 func (w *World) Watch(f func(Moment)) {
 	if f == nil && w.watch != nil {

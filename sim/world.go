@@ -17,29 +17,30 @@ type Options struct {
 	Links []LinkDelay
 	// Onlooker, if set, is called for each message that a server sends without a request. It must not change the world.
 	Onlooker func(Sent)
-	// Asked, if set, is called for each request that a server is about to serve. It must not change the world or keep
-	// the request.
+	// Asked, if set, is called for each request that a server is about to serve. It must not change the world, and must
+	// not keep the request.
 	Asked func(server ProcessID, r *Incoming)
 	// Command, if set, returns the name of a request's command, given the request's arguments. The name is used in a
-	// Passage. In a run with inspectors, Command is called for each request, in the order in which the requests depart.
+	// Passage. If there are inspectors, Command is called for each request, in the order in which the requests depart.
 	// If Command is nil, the name is the first argument.
 	Command func(args []string) string
 	// Stacks, if set, provides the coroutines on which tasks run.
 	Stacks *Stacks
-	// Nameless is for clients that draw random values that do not depend on the seed. The digest then depends only on
-	// which values and texts are equal, and not on their contents.
+	// Nameless is for clients whose random values do not depend on the seed. The digest then depends only on which
+	// values and texts are equal, and not on their contents.
 	Nameless bool
 	// Wall is the time that every wall clock shows at the start, in ns since the Unix epoch; 0 means Epoch.
 	Wall int64
-	// Endless means that the run may go on indefinitely. The total number of events is not limited, and data that is no
-	// longer needed is freed. Delays then depend on the number of messages sent, so the run cannot be repeated.
+	// Endless means that the run may go on indefinitely. The total number of events is then not limited, and data that
+	// is no longer needed is freed. Delays depend on the number of messages sent, so the run cannot be repeated.
 	Endless bool
-	// Keep, if set, is called for each event before it is recorded. It may change the event, and returns whether to
-	// record it. It must keep all events of clients.
+	// Keep, if set, is called for each event before it is recorded. It may change the event, and reports whether to
+	// record it. It must not reject any event of a client.
 	Keep func(e *history.Event) bool
 }
 
-// Tail describes the slow messages of a network: PPM of every million messages take Delay instead of the link's delay.
+// Tail describes the slow messages of a network: out of every million messages, PPM take the delay Delay instead of the
+// link's delay.
 type Tail struct {
 	PPM   int64 // between 0 and 1,000,000
 	Delay Delay
@@ -49,7 +50,7 @@ type Tail struct {
 // fixed.
 type Delay struct{ Lo, Hi time.Duration }
 
-// pick returns a time from the range, which is determined by 64 random bits.
+// pick derives a time within the range from 64 random bits.
 func (d Delay) pick(bits uint64) Time {
 	return Time(d.Lo) + Time(bits%uint64(d.Hi-d.Lo+1))
 }
@@ -159,15 +160,15 @@ func (w *World) AddClient(id ProcessID, at Time, main func(Env)) {
 	w.schedule(at, p.main, p.main.wait)
 }
 
-// AddSuccessor adds a client that runs on the machine of an earlier client. It inherits that machine's clocks,
-// including their past jumps and drifts.
+// AddSuccessor adds a client that runs on the machine of an earlier client. It inherits the clocks of that machine,
+// with their past jumps and drifts.
 func (w *World) AddSuccessor(id, of ProcessID, at Time, main func(Env)) {
 	w.AddClient(id, at, main)
 	p := w.process(id)
 	p.clock.segments = append(p.clock.segments[:0], w.process(of).clock.segments...)
 }
 
-// BeginAgain stops everything that a client does, without recording it, and closes the client's connections. Then it
+// BeginAgain stops everything that a client does and closes the client's connections. It does not record this. Then it
 // starts a new main task at the given true time.
 func (w *World) BeginAgain(id ProcessID, at Time, main func(Env)) {
 	p := w.process(id)
@@ -216,10 +217,10 @@ func (w *World) Digest() Digest { return w.digest }
 // SoFar returns the history recorded so far. It must not be changed, and is valid until the next event of the world.
 func (w *World) SoFar() []history.Event { return w.hist.Events }
 
-// OnTail sets a function that is called, for the rest of the run, when a message with a tail delay is sent (see Tail).
+// OnTail sets a function that is called, until the end of the run, when a message with a tail delay is sent (see Tail).
 func (w *World) OnTail(f func(from, to ProcessID)) { w.inTail = f }
 
-// Err returns the first failure of client or server code, with its stack. The run stops at that failure.
+// Err returns the first failure of client or server code, with its stack. This failure has stopped the run.
 func (w *World) Err() error { return w.err }
 
 // Stream returns the random stream with the given name for this run.
@@ -248,8 +249,8 @@ func (w *World) Next() (at Time, ok bool) {
 // Step executes the next event.
 func (w *World) Step() { w.StepLate(0) }
 
-// StepLate executes the next event at its due time or at the given time, whichever is later. If the event is late, the
-// process can see this from its clocks.
+// StepLate executes the next event at its due time or at the given time, whichever is later. A process can tell from
+// its clocks that an event is late.
 func (w *World) StepLate(now Time) {
 	var e event
 	w.queue.pop(&e)
@@ -266,8 +267,8 @@ func (w *World) StepLate(now Time) {
 	e.who.act(e.arg)
 }
 
-// Advance moves true time forward to the given time, which must not be after the next event. Code that is not a task
-// can then act at that time.
+// Advance moves true time forward to the given time, which must not be later than the next event. Code that is not a
+// task can then act at that time.
 func (w *World) Advance(at Time) {
 	if next, ok := w.Next(); ok && at > next || at < w.now {
 		panic("sim: time must not skip an event or go back")
@@ -336,8 +337,8 @@ func (w *World) Finish() *history.History {
 	return &w.hist
 }
 
-// crash returns the time at which process p crashed. It looks only at events after the one with the given index, and
-// returns history.Never if p did not crash. A crashed process receives no notifications.
+// crash returns the time at which process p crashed. A process that has crashed receives no notifications. crash looks
+// only at events after the one with the given index, and returns history.Never if there is no crash among them.
 func (w *World) crash(p ProcessID, after int) Time {
 	for i := after + 1; i < len(w.hist.Events); i++ {
 		if e := &w.hist.Events[i]; e.Process == p && e.F == history.Crashed {
@@ -350,8 +351,8 @@ func (w *World) crash(p ProcessID, after int) Time {
 // Record adds an event to the history on behalf of p.
 func (w *World) Record(p ProcessID, e history.Event) { w.record(p, &e) }
 
-// record adds a copy of e to the history. Keep gets a pointer to that copy and not e itself, because e would then
-// escape to the heap.
+// record adds a copy of e to the history. Keep gets a pointer to that copy, because e would escape to the heap if Keep
+// got a pointer to e itself.
 func (w *World) record(p ProcessID, e *history.Event) {
 	at := len(w.hist.Events)
 	w.hist.Events = append(w.hist.Events, *e)

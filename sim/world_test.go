@@ -167,7 +167,7 @@ func TestCrashAtAPointEndsAllTasksAtOnce(t *testing.T) {
 			if recover() == nil {
 				l.say("not reached: the crash unwinds")
 			}
-			// the client recovers from the crash, but this record must have no effect
+			// The client recovers from the panic of the crash, but this record must have no effect.
 			env.Record(history.Event{F: history.Release})
 		}()
 		env.Point(Acquired)
@@ -255,7 +255,7 @@ func TestBreakExecutesTheRequestAndLosesTheReply(t *testing.T) {
 func TestRequestsToAServerThatIsDown(t *testing.T) {
 	for _, c := range []struct {
 		how Stop
-		// status of a request while the server is down, and of one on the same connection after the restart
+		// statuses of a request while the server is down, and of a request on the same connection after the restart
 		down, again Status
 	}{
 		{ShutDown, Refused, Answered}, // the server closed the connection, so the client opens a new one
@@ -294,7 +294,7 @@ func TestJumpMovesWallTimersOnlyAndDriftMovesAll(t *testing.T) {
 	l := newLab(t)
 	l.servers[0].host.WakeAfter(10*ms, 1)
 	l.At(Time(4*ms), func() { l.Jump("s-1", 3*time.Second) })
-	// 5 ms are left, which take 4 ms at a rate that is a quarter faster
+	// 5 ms remain, which take 4 ms because the clock now runs 25% faster
 	l.At(Time(5*ms), func() { l.Drift("s-1", 250_000) })
 	l.At(Time(6*ms), func() { l.Drift("c", -500_000) })
 	l.client("c", func(env Env) {

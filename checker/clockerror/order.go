@@ -42,7 +42,7 @@ func tokensOf(t *trace.Trace, l *trace.LockTrace, sure bool) (all []token) {
 }
 
 // highest remembers the grant with the highest token added so far. It also remembers the grant with the highest token
-// among those of all other processes.
+// of any other process.
 type highest struct{ first, second *token }
 
 func (h *highest) add(x *token) {
@@ -81,7 +81,7 @@ func wentBack(all []token, sure bool) (a, b *token) {
 	return nil, nil
 }
 
-// TokensWentBack finds two grants of a lock such that the later one has the lower token, whatever the true clock errors
+// TokensWentBack finds two grants of a lock of which the later one has the lower token, whatever the true clock errors
 // are. It returns nil if there are none.
 func TokensWentBack(t *trace.Trace, l *trace.LockTrace) (a, b *trace.Grant) {
 	if x, y := wentBack(tokensOf(t, l, true), true); y != nil {
@@ -145,15 +145,14 @@ type ask struct {
 // mayBeLater looks for a grant that took effect earlier and may be later than g, although this is not certain. It
 // returns the process of that grant, or "" if there is none.
 func (s *ask) mayBeLater(t *trace.Trace, g *trace.Grant) history.Process {
-	other, latest := s.asked.but(g.Process)
+	other, latest := s.asked.ofOthers(g.Process)
 	if t.Decided(g)-off(t, g.Process) <= latest || g.Token != 0 && s.token > g.Token {
 		return other
 	}
 	return ""
 }
 
-// last remembers the latest time added so far and its process. It also remembers the latest time of all other
-// processes.
+// last remembers the latest time added so far and its process. It also remembers the latest time of any other process.
 type last struct {
 	first, second moment
 }
@@ -176,9 +175,9 @@ func (l *last) add(p history.Process, at history.Time) {
 	}
 }
 
-// but returns the latest moment of any process except p. If there is none, it returns an empty process and a time
+// ofOthers returns the latest moment of any process except p. If there is none, it returns an empty process and a time
 // before all other times.
-func (l *last) but(p history.Process) (history.Process, history.Time) {
+func (l *last) ofOthers(p history.Process) (history.Process, history.Time) {
 	m := l.first
 	if m.process == p {
 		m = l.second
@@ -220,7 +219,7 @@ func missing(t *trace.Trace) string {
 			both = new([2]last)
 			seen[e.Lock] = both
 		}
-		if p, at := both[other].but(""); e.Time-off(t, e.Process) <= at {
+		if p, at := both[other].ofOthers(""); e.Time-off(t, e.Process) <= at {
 			return "The clients report their reads and writes at nearly the same times as the resource. " +
 				because(t, p, e.Process)
 		}

@@ -79,7 +79,7 @@ func intervalsOf(t *trace.Trace, spans []trace.Span, sections, sure bool) []inte
 }
 
 // latest remembers, among the intervals added so far, the interval with the latest end. It also remembers the interval
-// with the latest end among those of all other processes.
+// with the latest end of any other process.
 type latest struct{ first, second *interval }
 
 func (l *latest) add(x *interval) {
@@ -133,8 +133,8 @@ func clash(all []interval, places int, sure bool) (a, b *interval, found bool) {
 	return nil, nil, false
 }
 
-// exceeds reports whether late is certainly later than early. If sure is false, it reports whether late is possibly as
-// late as early or later.
+// exceeds reports whether late is certainly later than early. If sure is false, it reports whether late may be equal to
+// early or later.
 func exceeds(late, early int64, sure bool) bool {
 	return late > early || late == early && (!sure || late == math.MaxInt64)
 }
@@ -163,9 +163,10 @@ func firstOf(t *trace.Trace, spans []trace.Span, sections bool) (i, j int, found
 }
 
 // Certain returns groups of spans that violate mutual exclusion whatever the true clock errors are, in the order of
-// trace.Interval.Crowds. The parameter most limits their number. With one permit, a certain pair also clashes by the
-// recorded times. Only the first pairs that clash by these times are examined, up to most of them, but the first
-// certain pair is always found. With several permits, there is one group for each last span that has any.
+// trace.Interval.Crowds. The parameter most limits their number. With one permit, a pair that certainly clashes also
+// clashes by the recorded times. Only the first pairs that clash by these times are examined, up to most of them, but
+// the first pair that certainly clashes is always found. With several permits, there is one group for each last span
+// that has any.
 func Certain(t *trace.Trace, spans []trace.Span, most int, sections bool) (certain [][]int) {
 	if t.Permits() > 1 {
 		return certainCrowds(t, spans, most, sections)
@@ -246,8 +247,8 @@ func MayOverlap(t *trace.Trace, windows []trace.Span) bool {
 	return may && !sure
 }
 
-// certainty determines which spans of a lock clash whatever the true clock errors are. If every two of several spans
-// certainly clash, all of them have an instant in common, whatever the errors are.
+// certainty determines which spans of a lock clash whatever the true clock errors are. If several spans all certainly
+// clash with one another, they have an instant in common, whatever the errors are.
 type certainty struct {
 	trace *trace.Trace
 	spans []trace.Span
@@ -282,8 +283,8 @@ func (c *certainty) clashing(among []int, with int) (list []int) {
 	return list
 }
 
-// crowd returns n of the given spans of which every two clash: the first n such spans in the given order. It returns
-// nil if there are no n such spans.
+// crowd returns the first n of the given spans, in the given order, that all clash with one another. It returns nil if
+// there are no n such spans.
 func (c *certainty) crowd(among []int, n int) []int {
 	if n == 0 {
 		return []int{}

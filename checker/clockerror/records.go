@@ -44,7 +44,7 @@ func Records(t *trace.Trace, violated bool, at int) string {
 	for _, e := range list {
 		early, late := e.Time-off(t, e.Process), e.Time+off(t, e.Process)
 		if e.Process == history.Nemesis {
-			if p, at := all.but(""); early <= at {
+			if p, at := all.ofOthers(""); early <= at {
 				return recordsAre(t, p, e.Process)
 			}
 			promoted.add(e.Process, late)
@@ -55,7 +55,7 @@ func Records(t *trace.Trace, violated bool, at int) string {
 			seen[unit] = new(last)
 		}
 		for _, of := range []*last{seen[unit], &promoted} {
-			if p, at := of.but(e.Process); early <= at {
+			if p, at := of.ofOthers(e.Process); early <= at {
 				return recordsAre(t, p, e.Process)
 			}
 		}
@@ -134,8 +134,9 @@ func quietFor(t *trace.Trace, limit history.Time) bool {
 	return true
 }
 
-// Bounds explains why it is uncertain whether an acquire or a release took too long although nothing prevented it. The
-// reason is that faults, which may have prevented it, are recorded by the clocks of many processes.
+// Bounds explains why it is uncertain whether an acquire or a release took too long without a fault that prevented it:
+// the times of faults are recorded by the clocks of many processes, so it is not known exactly when a quorum was up and
+// reachable.
 func Bounds(t *trace.Trace, _ bool, _ int) string {
 	return "Faults are recorded by the clocks of many processes, so it is not known exactly when a quorum was up and " +
 		"reachable: the clocks may be off by " +

@@ -281,7 +281,7 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// TestTooManyEventsAreRefused: a history with more events than the limit is refused. The test uses a small limit.
+// TestTooManyEventsAreRefused checks, with a small limit, that a history with more events than the limit is refused.
 func TestTooManyEventsAreRefused(t *testing.T) {
 	lines := strings.Repeat(`{"time":1,"process":"a","f":"acquire","type":"invoke","lock":"l"}`+"\n", 3)
 	forms := strings.Repeat("{:type :invoke, :f :acquire, :process 0}\n", 3)

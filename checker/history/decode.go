@@ -134,7 +134,7 @@ func (h *History) readLine(text []byte, n int, next *int, names *names) (err err
 	return nil
 }
 
-// maxIndex is the largest index that an event may have. Counting on from it cannot overflow.
+// maxIndex is the largest index that an event may have. The indexes after it cannot overflow.
 const maxIndex = 1 << 62
 
 func readHeader(text []byte, to *Header) error {
@@ -357,7 +357,7 @@ func settleFault(e *Event, f *Fault, has keys) error {
 }
 
 // settle checks that the fields of an event are consistent, and stores "until" in the right field. This time can be the
-// deadline of a key, the end of a lease, or the last time at which a crashed process is known to have lived.
+// deadline of a key, the end of a lease, or the last time at which a crashed process is known to have been alive.
 func settle(e *Event, g *Grant, has keys) error {
 	if e.F == Crash && e.Process != Nemesis {
 		e.F = Crashed
@@ -491,7 +491,8 @@ func readFaultField(s *scanner, key string, f *Fault) (err error) {
 	return err
 }
 
-// wrongCheck returns an error if the event has a Checked field and may not have one.
+// wrongCheck returns an error if the event has a Checked field but is not allowed to have one, or if the field is
+// invalid.
 func (e *Event) wrongCheck() error {
 	switch {
 	case !e.F.IsKey() || e.F.IsCopy():

@@ -200,7 +200,7 @@ func (op *operation) lacks() string {
 }
 
 // incomplete returns an error for an operation that lacks a required key. It names another key of the operation if that
-// may be a misspelling.
+// key may be a misspelling of the missing one.
 func (p *parser) incomplete(text []byte, lacks string) error {
 	var all map[edn.Keyword]any
 	if err := p.unmarshal(text, &all); err == nil {

@@ -87,7 +87,7 @@ func (w *words) value() (any, bool) {
 	return list, true
 }
 
-// mostDigits is the maximum number of digits with which any number fits 64 bits.
+// mostDigits is the largest number of digits with which every number fits in 64 bits.
 const mostDigits = 18
 
 // simple reads a non-negative whole number, a keyword of lower-case letters and hyphens, or nil. A blank or a closing

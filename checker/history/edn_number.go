@@ -80,8 +80,8 @@ var (
 	ratio      = regexp.MustCompile(`^[+-]?[0-9]+/[0-9]+$`)
 )
 
-// badNumber says what is wrong with the first number in a text that is not EDN or does not fit its type. It returns ""
-// if there is no such number.
+// badNumber finds the first number in a text that is not valid EDN or does not fit its type, and says what is wrong
+// with it. It returns "" if there is no such number.
 func badNumber(text []byte) string {
 	for i := 0; i < len(text); {
 		switch c := text[i]; {

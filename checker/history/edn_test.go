@@ -242,8 +242,8 @@ func TestAnErrorOfTheDiskIsNoEndOfTheHistory(t *testing.T) {
 	}
 }
 
-// FuzzDecodeEDN: whatever a file contains, DecodeEDN returns either an error or a history that is in index order and
-// can be encoded.
+// FuzzDecodeEDN checks that, whatever a file contains, DecodeEDN returns either an error or a history that is in index
+// order and can be encoded.
 func FuzzDecodeEDN(f *testing.F) {
 	for _, text := range editions {
 		f.Add([]byte(text))

@@ -13,11 +13,11 @@ import (
 const maxLine = 1 << 20
 
 // Encode writes h as JSON lines: the header as {"header":{…}}, then one event per line. Empty fields are left out, and
-// so is the deadline of a key that never expires. Equal histories give equal bytes, and Decode returns an equal
-// history.
+// so is the deadline of a key that never expires. Equal histories are encoded as identical bytes, and Decode returns an
+// equal history.
 //
 // Encode returns an error if an event could not be read back. Examples are an unknown type or function, a time or a
-// grant on an event that may not have one, a grant that contradicts itself, and text that is not UTF-8. An index must
+// grant on an event that must not have one, a grant that contradicts itself, and text that is not UTF-8. An index must
 // be greater than the one before, and a line must not be longer than 1 MiB.
 func Encode(w io.Writer, h *History) error {
 	out := bufio.NewWriter(w)
@@ -151,7 +151,7 @@ func encodable(e *Event) error {
 	return nil
 }
 
-// line builds a JSON object. notText is the first key with a text that is not UTF-8.
+// line builds a JSON object. notText is the first key whose text is not UTF-8.
 type line struct {
 	b       []byte
 	notText string

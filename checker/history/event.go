@@ -53,7 +53,7 @@ const (
 // F is the function of an event: the operation, record or fault.
 type F string
 
-// Operations that clients do.
+// The operations of clients.
 const (
 	Acquire F = "acquire"
 	Extend  F = "extend"
@@ -198,7 +198,7 @@ type Event struct {
 	Op F
 	// Until, on key-set and key-prolonged, is the true time at which the key is due to expire if the server's clock
 	// keeps true time from now on. For a key without expiry, it is Never. On crash, Until is the last time at which the
-	// process is known to have lived: the process ended between Until and Time, or at Time if Until is 0. On other
+	// process is known to have been alive: the process ended between Until and Time, or at Time if Until is 0. On other
 	// events it is 0.
 	Until Time
 	// Grant is set on acquire ok and extend ok, and nil on other events. Grant.Granted is not after Time.
@@ -222,10 +222,10 @@ type Grant struct {
 	Granted Time
 	Until   Time      // end of the validity that the caller was told, in true time; it may be before Granted
 	Counted []Process // the servers whose grants the client counted
-	// Open means that the holder was told no end of the lease. Until is then the time at which the holder learned that
-	// the lock was lost, or crashed.
+	// Open means that the holder was not told when the lease ends. Until is then the time at which the holder learned
+	// that the lock was lost, or crashed.
 	Open bool
-	// Told means that the holder was told an end of the lease, but learned earlier that the lock was lost. Until is
+	// Told means that the holder was told when the lease ends, but learned earlier that the lock was lost. Until is
 	// then the time at which it learned of the loss.
 	Told bool
 }
@@ -309,7 +309,8 @@ type Recording struct {
 	Reading Reading          `json:"reading,omitempty"`
 	// whether an owner may acquire the lock again while it holds it
 	Reentrant bool `json:"reentrant,omitempty"`
-	// Initial is the initial value of every register, as EDN writes it ("nil", "0"). It is empty if it is unknown.
+	// Initial is the initial value of every register, as EDN writes it ("nil", "0"). It is empty if the value is
+	// unknown.
 	Initial string `json:"initial,omitempty"`
 }
 

@@ -50,7 +50,8 @@ func (h *Header) wrongCount(e *Event) error {
 	return nil
 }
 
-// wrongSent returns an error if the event may not have a Sent field, or if Sent is after the change of the key.
+// wrongSent returns an error if the event has a Sent field but is not allowed to have one, or if Sent is after the
+// change of the key.
 func (e *Event) wrongSent() error {
 	switch {
 	case !e.F.IsKey() || e.F.IsCopy():
@@ -61,8 +62,8 @@ func (e *Event) wrongSent() error {
 	return nil
 }
 
-// wrongCrash returns an error if Until, the last time at which a crashed process is known to have lived, is after the
-// crash.
+// wrongCrash returns an error if Until, the last time at which a crashed process is known to have been alive, is after
+// the crash.
 func (e *Event) wrongCrash() error {
 	if e.Until < 1 || e.Until > e.Time {
 		return fmt.Errorf("\"until\" of a crash is %d: it is when the process was last known to live, from 1 to its "+

@@ -147,7 +147,7 @@ func text[T ~string](s *scanner) (T, error) {
 	return T(v), err
 }
 
-// number parses a whole number that fits 64 bits and T.
+// number parses a whole number that fits in 64 bits and in T.
 func number[T ~int | ~int64](s *scanner) (T, error) {
 	s.peek()
 	from := s.at

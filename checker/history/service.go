@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Service is the kind of lock service in a history. It is empty if it is unknown.
+// Service is the kind of lock service in a history. It is empty if the kind is unknown.
 type Service string
 
 // The services for which the checker has specific advice.

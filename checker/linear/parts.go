@@ -45,7 +45,7 @@ type Parts struct {
 	operations []porcupine.Operation
 }
 
-// modeled says for which kind of lock a model was made.
+// modeled says which kind of lock a model was made for.
 type modeled struct {
 	permits int
 	several bool

@@ -87,8 +87,8 @@ func TestPartsAnswerAsTheWhole(t *testing.T) {
 	}
 }
 
-// TestManyWhoWaitAreTooManyAtOnceOnly: a hundred clients wait all the time. Any of them may be the next to enter, so
-// there are too many orders to try at once. A part contains only the clients that enter in it, so it can be checked.
+// TestManyWhoWaitAreTooManyAtOnceOnly lets a hundred clients wait all the time. Any of them may be the next to enter,
+// so there are too many orders to try at once. A part contains only the clients that enter in it, so it can be checked.
 func TestManyWhoWaitAreTooManyAtOnceOnly(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 3))
 	called := make([]int64, 100)
@@ -108,8 +108,8 @@ func TestManyWhoWaitAreTooManyAtOnceOnly(t *testing.T) {
 	}
 }
 
-// TestPartsShareTheirSteps: when the steps are used up, porcupine is not called again, but an earlier refutation
-// counts.
+// TestPartsShareTheirSteps checks that porcupine is not called again once the steps are used up, but that an earlier
+// refutation still counts.
 func TestPartsShareTheirSteps(t *testing.T) {
 	var ops []MutexOp
 	for i := range 10 {

@@ -57,8 +57,8 @@ func TestMachinesAreMergedByTheirTimes(t *testing.T) {
 	}
 }
 
-// TestEachMachineKeepsItsClockAndItsEnd: a process is recorded until the end that its header states, and at least until
-// its last event. If the file is truncated, it is recorded until its last event.
+// TestEachMachineKeepsItsClockAndItsEnd checks when the recording of each process ends: at the end that its header
+// states, but not before its last event. If the file is truncated, the recording ends at the last event.
 func TestEachMachineKeepsItsClockAndItsEnd(t *testing.T) {
 	cut := part(t, "c", `{"header":{"start":100,"clock_error":3,"end":90}}`, took("c", 40))
 	cut.Cut = "line 3: text without its closing quote"
@@ -121,9 +121,9 @@ func TestWhatIsNotOfOneServiceIsNotMerged(t *testing.T) {
 	}
 }
 
-// TestFilesThatAreReadTogetherAreMergedInPlace: ReadAll gives the same merged history as reading the files one by one.
-// It stores the history in the buffers into which it has read the files. The history is also the same if the sizes of
-// the files are unknown.
+// TestFilesThatAreReadTogetherAreMergedInPlace checks that ReadAll gives the same merged history as reading the files
+// one by one, and that it stores the history in the buffers into which it has read the files. The history must also be
+// the same if the sizes of the files are unknown.
 func TestFilesThatAreReadTogetherAreMergedInPlace(t *testing.T) {
 	texts := []string{`{"header":{"start":5,"clock_error":3,"end":90}}`, `{"header":{"start":7,"clock_error":3,"end":90}}`,
 		`{"header":{"start":6,"clock_error":3,"end":90}}`}

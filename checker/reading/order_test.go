@@ -81,7 +81,8 @@ func TestFieldsAreInOrderOrSaidNotToBe(t *testing.T) {
 	}
 }
 
-// TestEDNStatesNoGrants: in Jepsen's operations, the keys of a grant are ignored, so their order does not matter.
+// TestEDNStatesNoGrants checks that keys of a grant in Jepsen's operations are ignored, so that their order does not
+// matter.
 func TestEDNStatesNoGrants(t *testing.T) {
 	f, err := Read("h.edn", strings.NewReader(
 		`{:type :ok, :f :acquire, :process 0, :time 9, :since 8, :granted 7, :until 6, :counted [:s1 :s1]}`))
@@ -90,7 +91,7 @@ func TestEDNStatesNoGrants(t *testing.T) {
 	}
 }
 
-// TestHeadersThatContradictThemselvesAreRefused: the error states the line and what is wrong.
+// TestHeadersThatContradictThemselvesAreRefused checks that the error states the line and what is wrong.
 func TestHeadersThatContradictThemselvesAreRefused(t *testing.T) {
 	for header, want := range map[string]string{
 		`{"ttl":-1}`:         `"ttl" is -1: it cannot be negative`,

@@ -143,7 +143,7 @@ func TestReadingsAreReadAsWritten(t *testing.T) {
 	}
 }
 
-// TestNestedLeasesExtendTheOuterOne: the lease that a nested acquire states extends the outer hold.
+// TestNestedLeasesExtendTheOuterOne checks that the lease that a nested acquire states extends the outer hold.
 func TestNestedLeasesExtendTheOuterOne(t *testing.T) {
 	h, err := history.Decode(strings.NewReader(`{"header":{"reentrant":true,"end":100}}
 {"time":0,"process":"a","type":"invoke","f":"acquire","lock":"l"}
@@ -227,8 +227,8 @@ func TestAKindRefusesWhatItsLocksDoNotHave(t *testing.T) {
 	}
 }
 
-// TestWhatRegistersHeldAtFirst: an option overrides the header. If the history is about locks, an initial value is an
-// error.
+// TestWhatRegistersHeldAtFirst checks that an option for the initial value overrides the header. If the history is
+// about locks, an initial value is an error.
 func TestWhatRegistersHeldAtFirst(t *testing.T) {
 	const read, nothing = `{"time":5,"process":"a","type":"ok","f":"read","value":"1"}`,
 		`{"time":5,"process":"nemesis","type":"info","f":"kill"}`
@@ -251,8 +251,8 @@ func TestWhatRegistersHeldAtFirst(t *testing.T) {
 	}
 }
 
-// TestAReleaseThatFailedIsTheOneOfItsAttempt: if several calls are in progress, a failed return belongs to the call of
-// its attempt, even if other calls name no attempt.
+// TestAReleaseThatFailedIsTheOneOfItsAttempt checks histories in which several calls are in progress. A failed return
+// belongs to the call of its attempt, even if other calls name no attempt.
 func TestAReleaseThatFailedIsTheOneOfItsAttempt(t *testing.T) {
 	h := &history.History{}
 	h.Header.Reading = history.Strict

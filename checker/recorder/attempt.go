@@ -64,8 +64,8 @@ func (a Attempt) Extending() Attempt {
 	return a
 }
 
-// Extended records that the lock was extended. It is valid until the given time. counted lists the servers that granted
-// this. Call Extended on the result of Extending.
+// Extended records that the lock was extended. The extension is valid until the given time. counted lists the servers
+// that granted the extension. Call Extended on the result of Extending.
 func (a Attempt) Extended(until time.Time, counted ...history.Process) {
 	a.record(history.Extend, history.OK, until, 0, counted...)
 }

@@ -143,7 +143,7 @@ func (r *Recorder) Close() error {
 // Record writes any other event: a request that the protected resource accepted or refused (apply), a client's read or
 // write, or a change of a server's key (key-set, key-gone; the attempt is the one whose Name is the key's value).
 // Record sets the event's index and time. It sets the process if the event has none. The times of the event's grant
-// must be in Unix time. If a history may not contain the event, Record returns an error and writes nothing.
+// must be in Unix time. If a history is not allowed to contain the event, Record returns an error and writes nothing.
 func (r *Recorder) Record(e history.Event) error {
 	if r == nil {
 		return nil

@@ -94,8 +94,8 @@ orders-?7 info lost stock orders-?7/3 0`
 	}
 }
 
-// TestAClockThatIsSetBackSpoilsNoRecord: if the clock is set back during a call, the call would appear later than its
-// return. In that case, the call is recorded with the time of the return.
+// TestAClockThatIsSetBackSpoilsNoRecord sets the clock back during a call, so that by the clock the call would be later
+// than its return. The call must then be recorded with the time of the return.
 func TestAClockThatIsSetBackSpoilsNoRecord(t *testing.T) {
 	var file bytes.Buffer
 	r, err := New(&file, Options{Process: "a", ClockError: 1})
@@ -135,8 +135,8 @@ func TestARecorderRefusesWhatCannotBeJudged(t *testing.T) {
 	}
 }
 
-// TestNoRecorderIsNoRecord: the methods of a nil Recorder do nothing. So a service can call them even if it does not
-// record.
+// TestNoRecorderIsNoRecord checks that the methods of a nil Recorder do nothing, so that a service can call them even
+// if it does not record.
 func TestNoRecorderIsNoRecord(t *testing.T) {
 	var r *Recorder
 	a := r.Acquiring("stock")
@@ -163,7 +163,8 @@ func (d *disk) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestAFullDiskLeavesWhatWasThere: if the disk becomes full, the record can be read up to its last complete line.
+// TestAFullDiskLeavesWhatWasThere checks that a record can be read up to its last complete line if the disk becomes
+// full.
 func TestAFullDiskLeavesWhatWasThere(t *testing.T) {
 	record := func(d *disk) (r *Recorder) {
 		r, err := New(d, Options{Process: "p", ClockError: 1})
@@ -201,7 +202,7 @@ func TestAFullDiskLeavesWhatWasThere(t *testing.T) {
 	}
 }
 
-// TestManyGoroutinesRecordAtOnce: two services, each with many goroutines, acquire one mutex in turn. Their merged
+// TestManyGoroutinesRecordAtOnce lets two services, each with many goroutines, acquire one mutex in turn. Their merged
 // files show all sections, and no two sections of the same service overlap.
 func TestManyGoroutinesRecordAtOnce(t *testing.T) {
 	const workers, cycles = 8, 50
@@ -249,7 +250,7 @@ func TestManyGoroutinesRecordAtOnce(t *testing.T) {
 	}
 }
 
-// TestEventsCostNoMemory: an event allocates nothing, except for the name of an attempt.
+// TestEventsCostNoMemory checks that an event allocates nothing, except for the name of an attempt.
 func TestEventsCostNoMemory(t *testing.T) {
 	r, err := New(io.Discard, Options{Process: "orders-7", ClockError: time.Millisecond})
 	if err != nil {
@@ -285,8 +286,8 @@ func BenchmarkEvent(b *testing.B) {
 	}
 }
 
-// TestACopyOfAFileIsJudgedToItsEnd: a service was inside its section when its file ended. It is then unknown whether
-// the service stayed inside.
+// TestACopyOfAFileIsJudgedToItsEnd judges a service that was inside its section when its file ended. It is then unknown
+// whether the service stayed inside.
 func TestACopyOfAFileIsJudgedToItsEnd(t *testing.T) {
 	part := func(name string, lines ...string) reading.Part {
 		h, err := history.Decode(strings.NewReader(`{"header":{"start":1,"clock_error":1}}` + "\n" +
@@ -312,8 +313,8 @@ func TestACopyOfAFileIsJudgedToItsEnd(t *testing.T) {
 	}
 }
 
-// TestWhatTheRemedyAsksForCanBeRecorded: if the cause of a violation is not recorded, the remedy names the events that
-// would show the cause. A recorder accepts these events, and then the cause is known.
+// TestWhatTheRemedyAsksForCanBeRecorded starts from a violation whose cause is not recorded. The remedy names the
+// events that would show the cause. A recorder must accept these events, and then the cause must be known.
 func TestWhatTheRemedyAsksForCanBeRecorded(t *testing.T) {
 	for _, all := range []bool{false, true} {
 		var file bytes.Buffer
@@ -354,7 +355,8 @@ func TestWhatTheRemedyAsksForCanBeRecorded(t *testing.T) {
 	}
 }
 
-// TestAProcessIsNamedByItsProgram: if the options do not name the process, its name contains the name of the program.
+// TestAProcessIsNamedByItsProgram checks that a process that the options do not name gets a name that contains the name
+// of the program.
 func TestAProcessIsNamedByItsProgram(t *testing.T) {
 	var file bytes.Buffer
 	r, err := New(&file, Options{ClockError: 1})

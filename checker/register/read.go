@@ -218,7 +218,7 @@ func (t *reader) call(at int, e *history.Event, steps []step) {
 
 // returns finds the call that belongs to the return e and removes it from the pending calls of its process. This is the
 // call with the same registers and written values, or the only pending call of the same function. The result is nil if
-// there is no such call. If several calls are possible, there is an error.
+// there is no such call. It is an error if several calls match.
 func (t *reader) returns(e *history.Event, steps []step, stated bool) (*calls, error) {
 	what, of := subject(e.F, steps), []int(nil)
 	for i, c := range t.calls[e.Process] {

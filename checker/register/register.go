@@ -152,8 +152,8 @@ func (p *part) widest() view {
 	return view{anything: h.Initial == "", unknown: h.Initial == "", early: p.t.unclear, clocks: h.ClockError > 0}
 }
 
-// judge decides whether every view explains the operations (holds) or none does (violated). If only some views do, the
-// outcome is undecided, and why says on what it depends.
+// judge decides whether every interpretation of the history (view) explains the operations (holds) or none does
+// (violated). If only some do, the outcome is undecided, and why says what it depends on.
 func (p *part) judge() (outcome checker.Outcome, why string) {
 	widest, end := p.widest(), len(p.t.h.Events)
 	narrow := p.explained(view{}, end)

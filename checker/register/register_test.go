@@ -145,8 +145,8 @@ func TestRegisters(t *testing.T) {
 	}
 }
 
-// TestClocksLeaveOpenWhatTheyCannotDecide: if the clocks may be wrong, the law is never found to hold. It is violated
-// only if it is violated for every possible clock error.
+// TestClocksLeaveOpenWhatTheyCannotDecide checks that the law is never found to hold if the clocks may be wrong. It is
+// violated only if it is violated for every possible clock error.
 func TestClocksLeaveOpenWhatTheyCannotDecide(t *testing.T) {
 	for _, c := range []struct {
 		error history.Time // the clock error; events are 1 ms apart
@@ -169,8 +169,8 @@ func TestClocksLeaveOpenWhatTheyCannotDecide(t *testing.T) {
 	}
 }
 
-// TestWhatWasNotRecordedMayHaveBeenRead: process 0 wrote 3. Its record ends early, at the time that the field seen
-// states. Whatever process 0 wrote after that may have been read.
+// TestWhatWasNotRecordedMayHaveBeenRead judges a history in which process 0 wrote 3. The record of process 0 ends
+// early, at the time that the header's field seen states. Whatever process 0 wrote after that may have been read.
 func TestWhatWasNotRecordedMayHaveBeenRead(t *testing.T) {
 	for _, c := range []struct {
 		seen, error history.Time // process 1 read at 3 ms
@@ -207,7 +207,8 @@ func TestTooManyOrdersAreLeftOpen(t *testing.T) {
 	}
 }
 
-// TestTheWitnessIsTheOperation: the witness of a violation consists of the call and the return of the operation.
+// TestTheWitnessIsTheOperation checks that the witness of a violation consists of the call and the return of the
+// operation.
 func TestTheWitnessIsTheOperation(t *testing.T) {
 	h := parse(t, "0 invoke write 3\n1 invoke read\n2 invoke read\n2 ok read 3\n1 ok read 4\n0 ok write 3")
 	h.Header.Initial = "nil"
@@ -254,7 +255,7 @@ func TestWhatIsOfRegisters(t *testing.T) {
 	}
 }
 
-// FuzzOf: whatever the values are, either Of returns an error or Check returns a verdict.
+// FuzzOf checks that, whatever the values are, either Of returns an error or Check returns a verdict.
 func FuzzOf(f *testing.F) {
 	f.Add("1", "[1 2]", "[[:read :x nil]]", uint8(3))
 	f.Add("[:x 1]", "[:x [1 2]]", "[:x [[:w :y 1]]]", uint8(77))

@@ -181,7 +181,7 @@ func agree(t *testing.T, seen map[checker.Outcome]int, events []history.Event) {
 	}
 }
 
-// tookEffect returns the events before end, without the operations that turned out to have failed.
+// tookEffect returns the events before end, except those of operations that turned out to have failed.
 func tookEffect(events []history.Event, end int) (left []history.Event) {
 	for i, e := range events[:end] {
 		returned := i + slices.IndexFunc(events[i:], func(o history.Event) bool {
@@ -201,7 +201,8 @@ func format(events []history.Event) (text string) {
 	return text
 }
 
-// TestEverySmallHistoryIsJudgedAsDefined checks all histories of three processes and five events (six at full size).
+// TestEverySmallHistoryIsJudgedAsDefined checks all histories of three processes and five events (six events in a full
+// run).
 func TestEverySmallHistoryIsJudgedAsDefined(t *testing.T) {
 	length := testkit.Size(5, 6)
 	seen := map[checker.Outcome]int{}

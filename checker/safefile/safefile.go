@@ -178,8 +178,8 @@ const temporary = ".fencepost-new-"
 
 var temporaries = regexp.MustCompile(`^` + regexp.QuoteMeta(temporary) + `[0-9a-f]{16}$`)
 
-// isTemporary reports whether a file with this name is a temporary file. Write leaves such a file behind if it is
-// killed.
+// isTemporary reports whether a file with this name is a temporary file. Write leaves such a file behind if the process
+// is killed.
 func isTemporary(name string) bool { return temporaries.MatchString(name) }
 
 // Sweep removes the temporary files that a killed process left behind. No other process may be writing to the folder.

@@ -59,8 +59,8 @@ func TestWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeWrittenIsNamed: if the disk is full, the error names the file and the reason, and no temporary file
-// is left behind.
+// TestWhatCannotBeWrittenIsNamed writes to a full disk. The error must name the file and the reason, and no temporary
+// file may be left behind.
 func TestWhatCannotBeWrittenIsNamed(t *testing.T) {
 	for _, at := range []string{"create", "write", "sync", "rename"} {
 		dir := t.TempDir()
@@ -88,8 +88,9 @@ func TestWhatCannotBeWrittenIsNamed(t *testing.T) {
 	}
 }
 
-// TestNoLinkIsWrittenThrough: if a symbolic link has the name of the file, Write replaces the link. If a folder is a
-// link that leads out of the opened folder, all operations refuse it. Create accepts neither kind of link.
+// TestNoLinkIsWrittenThrough uses symbolic links. If a link has the name of the file, Write must replace the link. If a
+// folder is a link that leads out of the opened folder, all operations must refuse it. Create must accept neither kind
+// of link.
 func TestNoLinkIsWrittenThrough(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	theirs := filepath.Join(other, "theirs")

@@ -108,8 +108,9 @@ func (r *reading) keyless(w *window) bool {
 	return any
 }
 
-// asked returns the position up to which a window needs the key of an earlier attempt that it depends on. In a service
-// with one log, this is the call of the window's acquire. Otherwise, it is the position of the window.
+// asked returns the position up to which an earlier attempt's key must exist for a window to be able to depend on it.
+// In a service with one replicated log, this is the call of the window's acquire. Otherwise, it is the position of the
+// window.
 func (r *reading) asked(w *window) int {
 	if r.Header.Service.Kind().OneLog {
 		return w.call
@@ -160,8 +161,8 @@ func (r *reading) given(w *window) int {
 }
 
 // earlierKey returns the attempt of the same client that set its key last before the window. The key must still be
-// present when the window is stated. earlierKey ignores the window's own attempt and the attempt given as except. It
-// returns "" if there is no such attempt, or if the window's own attempt had set a key.
+// present when the window is stated. earlierKey ignores the window's own attempt and the given attempt. It returns ""
+// if there is no such attempt, or if the window's own attempt had set a key.
 func (r *reading) earlierKey(w *window, except history.Attempt) history.Attempt {
 	sets := func(i int, of history.Attempt) bool {
 		e := &r.Events[i]
@@ -197,8 +198,8 @@ func (r *reading) earlierKey(w *window, except history.Attempt) history.Attempt 
 }
 
 // joinedKey returns the other attempt whose key the window's client joined. This is the key that the window's own
-// attempt extended last before its grant. joinedKey ignores the attempt given as except. It returns "" if there is no
-// such attempt, or if the window's own attempt had set a key.
+// attempt extended last before its grant. joinedKey ignores the given attempt. It returns "" if there is no such
+// attempt, or if the window's own attempt had set a key.
 func (r *reading) joinedKey(w *window, except history.Attempt) history.Attempt {
 	before := r.Events[:w.at]
 	if w.attempt == "" || slices.ContainsFunc(before, func(e history.Event) bool {
@@ -216,8 +217,7 @@ func (r *reading) joinedKey(w *window, except history.Attempt) history.Attempt {
 
 // restingOn returns the window as if it belonged to the attempt whose key it depends on. Another attempt may have
 // passed on the key, an earlier attempt of the same client may have left it, or the window's client may have joined it.
-// In the last two cases, the attempt given as other is ignored. If the window depends on its own key, restingOn returns
-// w.
+// In the last two cases, the given attempt is ignored. If the window depends on its own key, restingOn returns w.
 func (r *reading) restingOn(w *window, other history.Attempt) *window {
 	of, joiner := r.earlierKey(w, other), history.Attempt("")
 	if given := r.given(w); given >= 0 {
@@ -303,9 +303,10 @@ func (r *reading) isQuorum(servers []history.Process) bool { return len(servers)
 
 // record finds the record, in one group of servers, that shows why two windows overlap. A window depends on the key
 // that its attempt set last before the window was stated, or on an element of a list that it took later. The victim is
-// the window whose key was set first. The record is the key-gone of the victim's key before the other key was set,
-// unless the victim's key was set again in between. In a queue (etcd, ZooKeeper) the other key is set earlier, so the
-// key-gone may be at any position before the later grant. ofA reports whether a is the victim.
+// the window whose key was set first. record looks for the disappearance (key-gone) of the victim's key before the
+// other key was set. If the victim's key was set again in between, an earlier disappearance does not count. In a queue
+// (etcd, ZooKeeper) the other key is set earlier, so the disappearance may be at any position before the later grant.
+// ofA reports whether a is the victim.
 func (r *reading) record(a, b *window, group []history.Process) (at int, cause string, ofA bool) {
 	bound := max(a.at, b.at)
 	tookA, tookB := r.took(a, group), r.took(b, group)
@@ -399,9 +400,9 @@ func (r *reading) took(w *window, group []history.Process) int {
 	return -1
 }
 
-// overwritten returns the first position after set at which another attempt overwrote the victim's key. The position
-// first is where that key was set. Only the servers that serves selects count, and only the time before the key
-// expired. overwritten returns -1 if there is no such position.
+// overwritten returns the first position, after set and before bound, at which another attempt overwrote the victim's
+// key. The key was set at position first; only the time before it expired counts, and only servers that serves selects.
+// overwritten returns -1 if there is no such position.
 func (r *reading) overwritten(victim *window, serves servers, first, set, bound int) int {
 	for i := max(set, first) + 1; i < bound; i++ {
 		e, was := &r.Events[i], &r.Events[first]

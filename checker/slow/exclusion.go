@@ -223,8 +223,8 @@ func (r *reading) unstatedDecides() bool {
 	return false
 }
 
-// exercised reports whether exclusion was put to the test: for some section for which matters is true, the number of
-// other requests for its lock was at least the number of permits.
+// exercised reports whether the history tested exclusion: at least one section that satisfies matters must have had as
+// many other requests for its lock as there are permits.
 func (r *reading) exercised(matters func(*section) bool) bool {
 	for _, s := range r.sections {
 		if !matters(s) {
@@ -269,11 +269,11 @@ func (r *reading) mutualExclusion() Finding {
 	return Finding{Outcome: Holds, Judged: len(r.sections), Breaches: broken}
 }
 
-// sectionCause returns why two critical sections overlap. If the leases stated until then overlap too, the result is
-// the reason why the leases overlap. Otherwise it is that a holder entered after its lease was over, outlived its
-// lease, lost its session, or never renewed its lease. sectionCause returns "" if this package does not determine the
-// cause: the holder may have waited for another lock, or a fault may be the reason why the holder was late or did not
-// renew.
+// sectionCause returns why two critical sections overlap. If the leases that had been stated by then overlap too, the
+// result is the cause of that overlap. Otherwise a holder entered after its lease was over, outlived its lease, lost
+// its session, or never renewed its lease, and the result says which. sectionCause returns "" if this package does not
+// determine the cause: the holder may have waited for another lock, or a fault may be the reason why the holder was
+// late or did not renew.
 func (r *reading) sectionCause(a, b *section) string {
 	if r.keylessLock(a.lock) {
 		return "granted by no server"
@@ -404,8 +404,8 @@ func (r *reading) cutShort(holder *section, ended history.Time) bool {
 
 // neverRenewed reports whether a holder worked for longer than its lease lasted, although the history records its key
 // but no request to extend it. The holder worked until it left or, if the holder is b itself, until it entered. It must
-// also have worked for longer than any lease of the lock that was stated until the grant. A lease that was already over
-// when it was granted does not count, because it could not have been renewed.
+// also have worked for longer than any lease of the lock that had been stated by the time of its grant. A lease that
+// was already over when it was granted does not count, because it could not have been renewed.
 func (r *reading) neverRenewed(holder *section, ended history.Time, b *section) bool {
 	left := holder.end
 	if holder == b {

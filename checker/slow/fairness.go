@@ -54,7 +54,7 @@ func (r *reading) sharedLock(lock history.Lock) bool {
 	return slices.ContainsFunc(r.asks, func(a *ask) bool { return a.lock == lock && a.shared })
 }
 
-// later reports whether b was requested later than a by more than the slack.
+// later reports whether b was requested more than the slack later than a.
 func (r *reading) later(b, a *ask) bool {
 	return a.call < b.call && r.time(b.call)-r.time(a.call) > r.Header.Order.Slack
 }
@@ -102,8 +102,8 @@ func (r *reading) disturbed(a *ask, i int) bool {
 	})
 }
 
-// mayAffect reports whether a fault may affect a process. It may not if one side of the fault contains only the
-// resource and other processes that ask for locks.
+// mayAffect reports whether a fault may affect a process. It cannot if one side of the fault contains only the resource
+// and other processes that ask for locks.
 func (r *reading) mayAffect(f *fault, p history.Process) bool {
 	for _, side := range [][]history.Process{f.On, f.To} {
 		others := 0
@@ -120,8 +120,8 @@ func (r *reading) mayAffect(f *fault, p history.Process) bool {
 	return true
 }
 
-// leftFree examines each period between two events. It finds the times at which a lock had been free for longer than a
-// turn while a process waited for it.
+// leftFree examines each period between two events. It finds the times at which a lock had been free for longer than
+// Order.Turn while a process waited for it.
 func (r *reading) leftFree() (broken []Breach) {
 	begun := map[*ask]*ask{}
 	for _, a := range r.asks {

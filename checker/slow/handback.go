@@ -72,8 +72,8 @@ func (r *reading) isServer(p history.Process) bool {
 	return slices.Contains(r.Header.Servers, p) || slices.Contains(slices.Concat(r.Header.Groups...), p)
 }
 
-// handedBack examines a section's release. seen reports whether the history shows the effect of the release, and effect
-// whether the release had one. over is the position at which this is decided.
+// handedBack examines a section's release. seen reports whether the history shows if the release had an effect, and
+// effect whether it had one. over is the position at which this was decided.
 func (r *reading) handedBack(s *section) (seen bool, over int, effect bool) {
 	h := &r.Header
 	due := r.time(s.release) + h.Bound
@@ -180,8 +180,8 @@ func (r *reading) keyBefore(lock history.Lock, at copied, i int) (k *standingKey
 	return k
 }
 
-// ownKeys returns the keys that the section's client owns when the section's release is called, without those that
-// were put back.
+// ownKeys returns the keys that the section's client owns when the section's release is called. It omits keys that mean
+// that the lock is free (see putBack).
 func (r *reading) ownKeys(s *section) []*standingKey {
 	return slices.DeleteFunc(r.keysOf(s.process, s.lock, s.release),
 		func(k *standingKey) bool { return r.putBack(k, s.lock) })
@@ -207,8 +207,9 @@ func (r *reading) keysOf(client history.Process, lock history.Lock, by int) (own
 	return own
 }
 
-// putBack reports whether a release set the key: its attempt had called its release before. It also reports true if the
-// attempt had obtained the lock by taking such a key, and has put it back.
+// putBack reports whether the key means that the lock is free: it was set by a release, that is, by an attempt that had
+// already called its release. It also reports true if the attempt obtained the lock by taking such a key, and has set
+// it again since.
 func (r *reading) putBack(k *standingKey, lock history.Lock) bool {
 	var by *section // the latest section of that attempt
 	for _, s := range r.sections {

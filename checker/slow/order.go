@@ -57,9 +57,9 @@ func (r *reading) ownership() Finding {
 }
 
 // mayChange reports whether a request at position i was permitted to change another attempt's key. The request must
-// check the key. In addition, the hold of the key's owner must be over, or must have lapsed, or the key never stood for
-// a hold. A client that also holds the key may change its expiry without a check if the owner's hold does not become
-// shorter.
+// check the key. In addition, the hold of the key's owner must be over, or must have lapsed, or the key must never have
+// meant that somebody holds the lock. A client that also holds the key may change its expiry without a check if the
+// owner's hold does not become shorter.
 func (r *reading) mayChange(i int, owner, by history.Attempt) bool {
 	if r.spares(i, owner, by) {
 		return true
@@ -89,10 +89,10 @@ func (r *reading) spares(i int, owner, by history.Attempt) bool {
 	return e.F == history.KeyProlonged && both && kept >= 0 && r.Events[kept].Until <= e.Until
 }
 
-// offered reports whether the request at position i takes a key that never stood for a hold. The client that sent the
-// request must have been asking for the lock. The attempt that had set the key must not have obtained the lock by
-// setting it. There are two cases. The attempt was never granted the lock. Or it took such a key to obtain the lock,
-// and set this key either before that or between its grant and its release.
+// offered reports whether the request at position i takes a key that never meant that somebody holds the lock. The
+// client that sent the request must have been asking for the lock. The attempt that had set the key must not have
+// obtained the lock by setting it. There are two cases. The attempt was never granted the lock. Or it took such a key
+// to obtain the lock, and set this key either before that or between its grant and its release.
 func (r *reading) offered(i int, owner, by history.Attempt) bool {
 	e := &r.Events[i]
 	latest := func(of history.Attempt) (s *section) {
@@ -139,9 +139,9 @@ func (r *reading) takesOut(i int) bool {
 	return e.F == history.KeyGone && e.Why == history.Deleted && e.Checked == history.CheckedPresence && e.By != ""
 }
 
-// lapsedEarly reports whether, at position i, the lease of an attempt's key is over by the server's wall clock but not
-// in true time: the clock has advanced by a TTL since the attempt last set or extended its key there. Servers count in
-// milliseconds.
+// lapsedEarly reports whether, at position i, the lease of an attempt's key has ended according to the server's wall
+// clock but not in true time: the clock has advanced by a TTL since the attempt last set or extended its key there.
+// Servers count in milliseconds.
 func (r *reading) lapsedEarly(i int, owner history.Attempt) bool {
 	kept, ttl := r.lastKept(i, owner), r.Header.TTLOf(r.maker(owner))
 	if kept < 0 || r.oneService() || ttl <= 0 || r.Events[i].Time-r.Events[kept].Time >= ttl {
@@ -222,7 +222,7 @@ func (r *reading) holdOver(i int, owner, by history.Attempt) bool {
 }
 
 // untouched reports whether, at position i, at least a TTL has passed since the attempt last set or extended its own
-// key on that server.
+// key on the server of the event at i.
 func (r *reading) untouched(i int, owner history.Attempt) bool {
 	kept, ttl := r.lastKept(i, owner), r.Header.TTLOf(r.maker(owner))
 	return kept >= 0 && ttl > 0 && r.Events[i].Time-r.Events[kept].Time >= ttl

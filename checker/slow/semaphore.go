@@ -35,7 +35,7 @@ func everyTwo[T any](group []T, related func(a, b T) bool) bool {
 	return true
 }
 
-// crowds returns groups of elements in which every two are related. A group has one element more than there are
+// crowds returns groups of elements that are all related to one another. A group has one element more than there are
 // permits. For each element, crowds returns only the first group in which this element is the last.
 func crowds[T any](all []T, permits int, related func(a, b T) bool) (groups [][]T) {
 	for j, last := range all {
@@ -84,8 +84,8 @@ func (r *reading) crowdedSections() (broken []Breach, may bool) {
 	return broken, len(crowds(r.sections, r.permits(), possible)) > 0
 }
 
-// endedByTaker reports whether a client removed a member of a set because, by the client's clock, the member's time was
-// over. Servers never remove members by themselves. It returns false if a fault changed the clock of the member's
+// endedByTaker reports whether a client removed a member of a set because, by the client's clock, the member had
+// expired. Servers never remove members by themselves. It returns false if a fault changed the clock of the member's
 // server before the removal. Unless the lock has several permits, a fault must also have changed some client's clock
 // before the removal.
 func (r *reading) endedByTaker(gone int) bool {

@@ -73,7 +73,7 @@ func (r *reading) releasedInTime(s *section) bool {
 	return s.done < r.none && r.Events[s.done].Type == history.OK && r.time(s.done)-r.time(s.release) <= r.Header.Bound
 }
 
-// excused reports whether the release failed in time, but after the lease had ended.
+// excused reports whether the release failed within the bound, but after the lease had ended.
 func (r *reading) excused(s *section) bool {
 	return s.done < r.none && r.Events[s.done].Type == history.Fail &&
 		r.time(s.done)-r.time(s.release) <= r.Header.Bound &&
@@ -297,9 +297,9 @@ func (r *reading) reachable(a *ask, end int, s history.Process) bool {
 	return true
 }
 
-// inTheWay reports whether a key blocked a on server s or on another server with the same copy. Such a key was present
-// at a's call, or another process set it between the call and end. A key is present until it is gone or replaced by
-// another key.
+// inTheWay reports whether a key blocked a on server s, or on another server of the group that shares its keys with s.
+// The key must have been present when a was called, or another process must have set it between the call and end. A key
+// is present until it is gone or replaced by another key.
 func (r *reading) inTheWay(a *ask, end int, s history.Process) bool {
 	copies := r.group(s)
 	for i := 0; i <= end; i++ {

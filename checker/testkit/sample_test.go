@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestSamplesOfSeveralTestsAreEverything: a test always tries the same third of a list, and together the tests try all
-// of it. At full size, each test tries all of it.
+// TestSamplesOfSeveralTestsAreEverything checks that each test always picks the same third of a list, and that several
+// tests together cover the whole list. In a full run, each test covers all of it.
 func TestSamplesOfSeveralTestsAreEverything(t *testing.T) {
 	list := []string{"a", "b", "c", "d", "e", "f", "g"}
 	var tried []string

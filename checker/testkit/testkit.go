@@ -1,8 +1,8 @@
 // Package testkit contains what the tests of all packages share: how much they try, and how their golden files are
 // rewritten.
 //
-// Goals: one environment variable selects the full size, and one flag rewrites golden files. Non-goals: anything that
-// the program itself needs; packages import it only in their tests.
+// Goals: one environment variable makes all tests try everything (a full run), and one flag rewrites golden files.
+// Non-goals: anything that the program itself needs; packages import it only in their tests.
 package testkit
 
 import (
@@ -21,16 +21,15 @@ import (
 // Update makes tests rewrite the files that they compare with. Read the diff afterwards.
 var Update = flag.Bool("update", false, "rewrite what the tests expect")
 
-// Tests produce much garbage and keep little in memory. Collecting garbage less often saves at least a third of the
+// Tests produce a lot of garbage and keep little in memory. Collecting garbage less often saves at least a third of the
 // time.
 func init() { debug.SetGCPercent(1600) }
 
-// Full reports whether tests run at full size: the environment variable FENCEPOST_FULL is set, as it is by the script
+// Full reports whether this is a full run: the environment variable FENCEPOST_FULL is set, as it is by the script
 // .ci/full, and -short is not set.
 func Full() bool { return os.Getenv("FENCEPOST_FULL") != "" && !testing.Short() }
 
-// Size returns how much a test tries. It returns its second argument if tests run at full size, and otherwise its
-// first.
+// Size returns how much a test tries: its second argument in a full run, otherwise its first.
 func Size(everyday, full int) int {
 	if Full() {
 		return full
@@ -38,8 +37,8 @@ func Size(everyday, full int) int {
 	return everyday
 }
 
-// Sample returns the part of a list that a test tries: at full size all of it, and by default every third element. The
-// first one depends on the name of the test, so that each element is tried by some tests.
+// Sample returns the part of a list that a test tries: all of it in a full run, and by default every third element. The
+// first element depends on the name of the test, so that each element is tried by some tests.
 func Sample[T any](t testing.TB, list []T) (some []T) {
 	const nth = 3
 	if Full() {
@@ -55,7 +54,7 @@ func Sample[T any](t testing.TB, list []T) (some []T) {
 	return some
 }
 
-// FullOnly skips a test that has no useful smaller size, unless tests run at full size.
+// FullOnly skips a test that has no useful smaller size, unless this is a full run.
 func FullOnly(t testing.TB) {
 	t.Helper()
 	if !Full() {
@@ -63,8 +62,8 @@ func FullOnly(t testing.TB) {
 	}
 }
 
-// Lacks ends a test because this machine lacks something that the test needs. The test fails if tests run at full size
-// or in continuous integration (CI=true), where .ci/install installs everything. Otherwise, it is skipped.
+// Lacks ends a test because this machine lacks something that the test needs. The test fails in a full run and in
+// continuous integration (CI=true), where .ci/install installs everything. Otherwise, it is skipped.
 func Lacks(t testing.TB, what error) {
 	t.Helper()
 	switch {

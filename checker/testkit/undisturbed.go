@@ -92,7 +92,7 @@ func longestGap() (stop func() time.Duration) {
 	}
 }
 
-// attempt is a run of a test whose result may not count. It keeps what the run would report to the test.
+// attempt is a run of a test whose result might not count. It keeps what the run would report to the test.
 type attempt struct {
 	testing.TB
 	mu              sync.Mutex
@@ -101,8 +101,8 @@ type attempt struct {
 	cleanups        []func()
 }
 
-// run runs the test on its own goroutine, which Fatal ends, as the testing package does. Then it runs the test's
-// cleanups.
+// run runs the test, and then its cleanups. The test runs on its own goroutine, as in the testing package, so that
+// Fatal can end that goroutine.
 func (a *attempt) run(test func(testing.TB)) {
 	a.do(func() { test(a) })
 	for len(a.cleanups) > 0 {

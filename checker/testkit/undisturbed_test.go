@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestOnlyWhatTheHostDisturbsIsRunAgain: a test that fails while the process stands still is run again up to twice. Its
-// cleanups run each time. The third run reports directly to the test.
+// TestOnlyWhatTheHostDisturbsIsRunAgain checks that a test that fails while the process stands still is run again, at
+// most twice. Its cleanups run each time. The third run reports directly to the test.
 func TestOnlyWhatTheHostDisturbsIsRunAgain(t *testing.T) {
 	for _, c := range []struct {
 		name          string

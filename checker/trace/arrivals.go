@@ -24,10 +24,10 @@ type arrivals struct {
 	waiting   []int // indexes in asks of the acquires that may be waiting
 }
 
-// Overtakings returns, in order, the grants of a lock whose process overtook another process. If a grant overtook
-// several processes, it names only the process that asked first. A process may be overtaken if a fault may have
-// affected it while it waited, or within a turn before it asked. kept is the number of grants that kept the order
-// although another process, which had asked later, still waited.
+// Overtakings returns, in order, the grants of a lock that overtook other processes. If a grant overtook several
+// processes, only the process that asked first is named. Overtaking a process is excused if a fault may have affected
+// that process while it waited, or within the time Order.Turn before it asked. kept is the number of grants that kept
+// the order although another process, which had asked later, still waited.
 func (t *Trace) Overtakings(lock int) (found []Overtaking, kept int) {
 	l := &t.Locks[lock]
 	v := arrivals{t: t, asks: l.Asks}
@@ -75,8 +75,8 @@ func (v *arrivals) isSettled(i, at int) bool {
 	return v.disturbed[i] <= at || v.t.Waited(&v.t.Asks[v.asks[i]]) <= at
 }
 
-// leavesBehind reports whether a grant's process was not affected by a fault, and another process that asked later
-// still waits.
+// leavesBehind reports whether, at a grant to a process that no fault affected, another process that asked later still
+// waits.
 func (v *arrivals) leavesBehind(g *Grant) bool {
 	own, visited := slices.BinarySearch(v.asks[:len(v.disturbed)], g.Ask)
 	if !visited || v.disturbed[own] <= g.OK {
@@ -97,7 +97,8 @@ func (v *arrivals) leavesBehind(g *Grant) bool {
 }
 
 // waitsFor reports whether a process was really waiting for the lock when another process got grant g. It was not
-// waiting if its own grant had already been decided, or if it gave up its acquire within the slack after that.
+// waiting if its own grant had been decided before g. Nor was it waiting if it gave up its acquire before g, or after g
+// by no more than the slack.
 func (t *Trace) waitsFor(a *Ask, g *Grant) bool {
 	switch {
 	case a.Grant >= 0:
@@ -123,9 +124,9 @@ type affected struct {
 	until  history.Time // when the last of those that were passed was over
 }
 
-// disturbedAt returns the position from which a fault may affect an acquire. This is the position of its call if a
-// fault was under way within a turn before the call. Otherwise, it is the position at which the next fault strikes.
-// disturbedAt must be called in the order of the acquires' calls.
+// disturbedAt returns the position from which a fault may affect an acquire. This is the position of the acquire's call
+// if a fault was active within the time Order.Turn before the call. Otherwise, it is the position at which the next
+// fault strikes. disturbedAt must be called in the order of the acquires' calls.
 func (t *Trace) disturbedAt(a *Ask, by map[history.Process]*affected) int {
 	x := by[a.Process]
 	if x == nil {
@@ -172,9 +173,9 @@ type Idle struct {
 	Since, Until history.Time
 }
 
-// LeftFree returns the periods, longer than a turn, in which somebody waited for a lock, nobody held it or acquired it,
-// and no fault was under way. A process that a fault without end may affect does not count as waiting. LeftFree returns
-// at most the given number of periods, in the order in which they became too long.
+// LeftFree returns the periods, longer than turn (see history.Order.Turn), in which somebody waited for a lock, nobody
+// held it or acquired it, and no fault was active. A process that a fault without end may affect does not count as
+// waiting. LeftFree returns at most the given number of periods, in the order in which they became too long.
 func (t *Trace) LeftFree(turn history.Time, most int) (all []Idle) {
 	waits := t.waits()
 	s := queues{t: t, waits: waits, over: make([]bool, len(waits)), locks: make([]queue, len(t.Locks)),
@@ -232,7 +233,8 @@ type queue struct {
 	since   history.Time // the time from which it was reported
 }
 
-// tooLong appends the locks that, at the moment before the given position, had been free for longer than a turn.
+// tooLong appends the locks that, at the moment before the given position, had been free for longer than turn (see
+// history.Order.Turn).
 func (s *queues) tooLong(all []Idle, at int, turn history.Time) []Idle {
 	if s.faults > 0 {
 		return all

@@ -129,8 +129,8 @@ func (t *Trace) Counted(f *Fault) int {
 
 // Mended returns the position at which the processes or links that f disabled work again. For a crash this is the
 // restart, or Open if there is none. For other faults it is their end. If a member of a service restarts without its
-// data, Mended returns Open, because the member may not vote under its old name. The only member of a service is an
-// exception: it restarts empty.
+// data, Mended returns Open, because the member is not allowed to vote under its old name. The only member of a service
+// is an exception: it restarts empty.
 func (t *Trace) Mended(f *Fault) int {
 	switch {
 	case f.Loses == history.LosesEverything && t.History.Header.OneService():

@@ -82,7 +82,7 @@ func (h *handbacks) reset() {
 	h.keys.reset()
 }
 
-// emptied returns n empty lists. It reuses the memory of lists.
+// emptied returns n empty lists that reuse the memory of the given lists.
 func emptied(lists [][]int32, n int) [][]int32 {
 	lists = slices.Grow(lists[:0], n)[:n]
 	for i := range lists {
@@ -137,8 +137,9 @@ func (t *Trace) byRelease() []int32 {
 	return order
 }
 
-// handedBack reports whether the key that was set at a position means that the lock is free: a release set it, or its
-// attempt put it back before the release. Examples are a token that a release puts back and a value that means "free".
+// handedBack reports whether the key that was set at a position means that the lock is free. This is so if a release
+// set the key, or if an attempt took such a key to obtain the lock and set it again before its release. Examples are a
+// token that a release returns to a list, and a value that means "free".
 func (t *Trace) handedBack(at int) bool {
 	e := &t.History.Events[at]
 	n, granted := t.Owner[Title{e.Lock, Setter(e)}]

@@ -34,8 +34,8 @@ type stay struct {
 	byName bool // whether the record names the owner's request
 }
 
-// request identifies a request of one attempt on a server by its time. It stands for one member of the key, or for all
-// members.
+// request identifies a request of one attempt on a server. Requests are told apart by their times. A request is for one
+// member of the key, or for all of its members.
 type request struct {
 	time   history.Time
 	server history.Process
@@ -114,9 +114,10 @@ func (k *kept) forAnother(e *history.Event) bool {
 	return k.sets[requestOf(e)] && !k.sets[requestOf(e).on(e.Member)]
 }
 
-// LastKept returns the position at which the owner last set or extended its key, or its member of the key, on that
-// server before a change. It returns -1 if the owner never did so. When a server reads a key back from its disk, the
-// record names no request. Such a record counts only if the history records no request of the owner for this key.
+// LastKept returns the position at which the owner last set or extended its key, or its member of the key, before a
+// change. Only records of the server that recorded the change count. LastKept returns -1 if the owner never did so.
+// When a server reads a key back from its disk, the record names no request. Such a record counts only if the history
+// records no request of the owner for this key.
 func (t *Trace) LastKept(c Change) int {
 	k, e := t.keptKeys(), &t.History.Events[c.At]
 	number, known := k.parts.number[part{t.Keeper(e.Process), e.Lock, e.Member, c.Owner}]
@@ -137,8 +138,8 @@ func (t *Trace) LastKept(c Change) int {
 	return unnamed
 }
 
-// Spares reports whether a change only gives a new expiry to a key that the client holds together with the owner, and
-// the owner's hold does not become shorter. By the server's clock, the new expiry may be earlier if that clock has been
+// Spares reports whether a change only gives a new expiry to a key that the client holds together with the owner,
+// without making the owner's hold shorter. By the server's clock, the new expiry may be earlier if that clock has been
 // set back.
 func (t *Trace) Spares(c Change) bool {
 	e, kept := &t.History.Events[c.At], t.LastKept(c)

@@ -25,9 +25,9 @@ func (t *Trace) Over(c Change) bool {
 	return g.OK < c.At && (g.Release < c.At || until <= e.Time || until == history.Never && g.End < c.At)
 }
 
-// LooksAtOwner reports whether the request that made a change had to check who owned the key. A request that removes a
-// key, such as an element of a list, need only check that the key exists. A request that overwrites a key must check
-// more.
+// LooksAtOwner reports whether the request that made a change checked enough about the key before it changed it. A
+// request that removes a key, such as an element of a list, need only check that the key exists. A request that
+// overwrites a key must check the key's value.
 func (t *Trace) LooksAtOwner(c Change) bool {
 	e := &t.History.Events[c.At]
 	return e.Checked == history.CheckedValue || e.Checked == history.CheckedPresence && e.F != history.KeySet
@@ -38,8 +38,8 @@ const rounding = history.Time(time.Millisecond)
 
 // Lapsed reports whether the owner's lease was over by the wall clock of the key's server: the owner had neither set
 // nor extended its key for a TTL. What the owner had been told does not matter. This applies to locks that store the
-// end of the lease in the key and compare it with the server's time of day. Members of one service decide that by their
-// log.
+// end of the lease in the key and compare it with the server's time of day. Members of one service use their log, not a
+// clock, to decide that a lease is over.
 func (t *Trace) Lapsed(c Change) bool {
 	return !t.History.Header.OneService() && t.untouched(c) || t.LapsedEarly(c)
 }
@@ -129,10 +129,10 @@ func (t *Trace) stays(k, before int) bool {
 }
 
 // EarlierKey is for a window whose own attempt has set no key. It returns the earlier attempt of the same client whose
-// key the window depends on. This is the attempt that set its key last before the window was stated, and its key must
-// still exist at that time. In a service with one log, it is enough that the key existed when the acquire was called: a
-// session uses the key of its earlier attempt, and may not notice that the key expires. EarlierKey ignores the attempt
-// given as except. It returns "" if there is no such attempt.
+// key the window depends on: the attempt that was the last to set its key before the window was stated. The key must
+// still exist at that time. In a service with one replicated log, it is enough that the key existed when the acquire
+// was called: a session uses the key of its earlier attempt, possibly without noticing that the key has expired.
+// EarlierKey ignores the given attempt. It returns "" if there is no such attempt.
 func (t *Trace) EarlierKey(s *Span, except history.Attempt) (of history.Attempt) {
 	g := &t.Grants[s.Grant]
 	for _, i := range t.Keys {
@@ -142,7 +142,7 @@ func (t *Trace) EarlierKey(s *Span, except history.Attempt) (of history.Attempt)
 		case g.Attempt == "" || e.F == history.KeySet && e.Of == g.Attempt:
 			return ""
 		case e.F == history.KeySet && e.Of != except && e.Of != "" && t.ProcessOf(e.Of) == g.Process:
-			// do not count a key that an earlier hold put back
+			// do not count a key that the release of an earlier hold set
 			if n, granted := t.Owner[Title{e.Lock, e.Of}]; !granted || t.Grants[n].Release > int(i) {
 				of = e.Of
 			}
@@ -155,7 +155,7 @@ func (t *Trace) EarlierKey(s *Span, except history.Attempt) (of history.Attempt)
 
 // JoinedKey is for a window whose own attempt has set no key. The window's client may have joined a key of another
 // attempt, such as a counter of readers. JoinedKey returns the attempt whose key the window's own attempt extended last
-// before it was granted the lock. It ignores the attempt given as except. It returns "" if there is no such attempt.
+// before it was granted the lock. It ignores the given attempt. It returns "" if there is no such attempt.
 func (t *Trace) JoinedKey(s *Span, except history.Attempt) (of history.Attempt) {
 	g := &t.Grants[s.Grant]
 	for _, i := range t.Keys {
@@ -171,8 +171,9 @@ func (t *Trace) JoinedKey(s *Span, except history.Attempt) (of history.Attempt) 
 	return of
 }
 
-// NeededUntil returns the position up to which a window needs the key of an earlier attempt that it depends on. In a
-// service with one log, this is the call of the window's acquire. Otherwise, it is the position of the window.
+// NeededUntil returns the position up to which an earlier attempt's key must exist for a window to be able to depend on
+// it. In a service with one replicated log, this is the call of the window's acquire. Otherwise, it is the position of
+// the window.
 func (t *Trace) NeededUntil(s *Span) int {
 	if t.History.Header.Service.Kind().OneLog {
 		return t.Asks[t.Grants[s.Grant].Ask].Call
@@ -180,8 +181,8 @@ func (t *Trace) NeededUntil(s *Span) int {
 	return s.At
 }
 
-// toldUntil returns the end of the lease that the holder of grant n had been told by the given position. It returns
-// Never if the holder had been told no end, for example because it was still asking for the lock.
+// toldUntil returns the end of the lease that the holder of grant n knew of at the given position. It returns Never if
+// the holder had not been told an end yet, for example because it was still asking for the lock.
 func (t *Trace) toldUntil(n int32, at int) history.Time {
 	g := &t.Grants[n]
 	if at <= g.OK {

@@ -7,8 +7,8 @@ import "slices"
 func (t *Trace) Permits() int { return max(1, t.History.Header.Permits) }
 
 // Crowds returns the groups of spans that violate mutual exclusion for a lock with the given number of permits. A group
-// has one span more than there are permits. Its spans belong to different grants, and every two of them clash. If every
-// two of several intervals overlap, all of them have an instant in common, so all these holders held the lock at once.
+// has one span more than there are permits. Its spans belong to different grants and all clash with one another.
+// Intervals that all overlap one another have an instant in common, so all these holders held the lock at once.
 //
 // Each group is a list of ascending indexes. The groups are sorted by their last span. The parameter most limits the
 // number of groups. With one permit, each pair that clashes is a group. With several permits, there are too many groups
@@ -64,9 +64,9 @@ func clashing(spans []Span, among []int, with int) (all []int) {
 	return all
 }
 
-// crowd chooses n spans of which every two clash, and returns their indexes. It chooses only spans whose indexes are in
-// the list among. It prefers earlier spans: it skips a span only if too few of the later spans clash with it. If there
-// are no n such spans, it returns nil.
+// crowd chooses n spans that all clash with one another, and returns their indexes. It chooses only spans whose indexes
+// are in the list among. It prefers earlier spans: it skips a span only if too few of the later spans clash with it. If
+// there are no n such spans, it returns nil.
 func (v *interval) crowd(spans []Span, among []int, n int) (chosen []int) {
 	for len(chosen) < n && len(chosen)+len(among) >= n {
 		i := among[0]
@@ -82,7 +82,7 @@ func (v *interval) crowd(spans []Span, among []int, n int) (chosen []int) {
 	return chosen
 }
 
-// deepest returns the size of the largest group of spans in which every two spans clash. It considers only the spans
+// deepest returns the size of the largest group of spans that all clash with one another. It considers only the spans
 // whose indexes are in the list among. It uses the same method as anyCrowd.
 func (v *interval) deepest(spans []Span, among []int) (most int) {
 	sorted := slices.Clone(among)

@@ -8,8 +8,8 @@ import (
 )
 
 // groupsByChoice is a simple version of interval.Crowds for comparison. For each span, it tries all choices of earlier
-// spans, in the order of the list. It stops at the first choice in which every two spans clash, including the span
-// itself.
+// spans, in the order of the list. It stops at the first choice whose spans all clash with one another and with the
+// span itself.
 func groupsByChoice(spans []Span, permits int) (groups [][]int) {
 	var choose func(chosen []int, from, to int) []int
 	choose = func(chosen []int, from, to int) []int {

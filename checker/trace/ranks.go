@@ -142,8 +142,8 @@ func (t *Trace) Rank(at int, lock, n int32) {
 	}
 }
 
-// Superseded returns the first effect of a grant later than grant n, as an index in the lock's effects. It returns -1
-// if there is none.
+// Superseded finds the first effect whose grant is later than grant n, and returns its index in the lock's effects. It
+// returns -1 if there is none.
 func (t *Trace) Superseded(lock, n int32) int {
 	d, g := &t.Scan.Data[lock], &t.Grants[n]
 	others := &d.ranks[0]

@@ -84,8 +84,8 @@ func (t *Trace) spares(f *Fault, client history.Process) bool {
 }
 
 // add records what the client can no longer use because of f: the servers that f strikes, the servers on the other side
-// of a link that f breaks, and links between members of a group. In a history recorded by another program, a fault may
-// not say which process is on which side of a link.
+// of a link that f breaks, and links between members of a group. In a history recorded by another program, it may be
+// unknown which process is on which side of a link.
 func (g *absence) add(t *Trace, f *Fault, client history.Process) {
 	sides := [2][]history.Process{f.On, f.To}
 	for i, side := range sides {

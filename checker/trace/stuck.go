@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// never marks a lock that makes progress. It replaces the time since which the lock makes none, and is later than any
-// time in a history.
+// never marks a lock that makes progress. It stands in place of the time since which a lock has made no progress, and
+// is later than any time in a history.
 const never = history.Never
 
 // Stuck is a waiter that was stuck for too long.

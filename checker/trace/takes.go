@@ -18,11 +18,11 @@ func (t *Trace) LastTaken(of history.Attempt, lock history.Lock, unit history.Pr
 	return -1
 }
 
-// WasOffered reports whether a change takes a key that stood for the free lock. An example is a token that the first
-// client puts into a list, and that a client takes when it acquires the lock. Such a key belonged to nobody, although
-// an attempt of a client had set it. That attempt did not get the lock by setting the key. There are three cases: the
-// attempt was never granted the lock; it set this key first and took such a key later; or it got the lock by taking
-// such a key, and then put it back.
+// WasOffered reports whether a change takes a key that means that the lock is free. An example is a token that the
+// first client puts into a list, and that a client takes when it acquires the lock. Such a key belonged to nobody,
+// although an attempt of a client had set it. That attempt did not get the lock by setting the key. There are three
+// cases: the attempt was never granted the lock; it set this key first and took such a key later; or it got the lock by
+// taking such a key, and then returned it to the list.
 func (t *Trace) WasOffered(c Change) bool {
 	e := &t.History.Events[c.At]
 	if !e.Takes() || !t.AskedWhenSent(c) {
@@ -44,7 +44,7 @@ func (t *Trace) PutsBack(at int, n int32) bool {
 }
 
 // Spent returns the position at which the last element of a lock was taken, if the lock then had no element left that
-// a client could take: each element was taken and not put back, or was lost. It considers only the events before the
+// a client could take: each element was taken and not returned, or was lost. It considers only the events before the
 // given position. It returns -1 if an element is left, and for locks that clients do not get by taking an element. If
 // an attempt that was never granted the lock takes an element, this counts as taking it to get the lock, even if its
 // request arrived late.
@@ -66,8 +66,8 @@ func (t *Trace) Spent(lock int32, at int) (last int) {
 	return last
 }
 
-// LastSet returns the position at which the owner last set its key in the same place before a change. It returns -1 if
-// that is not recorded.
+// LastSet returns the position at which the owner last set its key before a change, on the server and for the member
+// that the change concerns. It returns -1 if that is not recorded.
 func (t *Trace) LastSet(c Change) int {
 	e := &t.History.Events[c.At]
 	for _, at := range slices.Backward(t.Keys) {

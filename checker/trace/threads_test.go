@@ -6,8 +6,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestTheThreadsOfAProcessReleaseEachTheirOwn: two threads of one process release two locks at the same time, and the
-// events name no attempts. Each return then belongs to the call on its lock, whatever the order of the returns.
+// TestTheThreadsOfAProcessReleaseEachTheirOwn lets two threads of one process release two locks at the same time, in
+// events that name no attempts. Each return then belongs to the call on its lock, whatever the order of the returns.
 func TestTheThreadsOfAProcessReleaseEachTheirOwn(t *testing.T) {
 	for _, first := range []history.Lock{"a", "b"} {
 		other := map[history.Lock]history.Lock{"a": "b", "b": "a"}[first]

@@ -374,7 +374,8 @@ func (t *Trace) released(i int, e *history.Event) {
 
 // releasing finds the grant whose release returns with event e, and removes it from the list of its process. This is
 // the grant of the event's attempt. If the event names no attempt, it is the oldest grant on that lock. If no release
-// is in progress, the history records only outcomes.
+// is in progress, the history records only the outcomes of releases and not their calls, and releasing returns the
+// grant that e belongs to (see sectionOf).
 func (t *Trace) releasing(p *processTrace, e *history.Event) int32 {
 	for i, g := range p.releases {
 		of := &t.Grants[g]
@@ -430,8 +431,8 @@ func (t *Trace) MayBeGone(g *Grant, at int) bool {
 }
 
 // earliest returns the first position after call at which an activity of a process may have ended. If the process
-// crashed, this may be before the activity's recorded end: the process may have died at any time since it is last known
-// to have lived.
+// crashed, this may be before the activity's recorded end: the process may have died at any time since it was last
+// known to be alive.
 func (t *Trace) earliest(p history.Process, call, end int) int {
 	crash := t.CrashAfter(p, call)
 	if crash == Open || end == Open {

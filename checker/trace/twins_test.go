@@ -21,9 +21,9 @@ func clashesByPairs(spans []Span) (pairs [][2]int) {
 	return pairs
 }
 
-// TestTheSweepFindsThePairThatPairsFind: interval.clashes finds the same pairs as a comparison of every pair. The
-// random spans begin in any order. In some rounds a grant has several spans, like a lease with extensions. In others it
-// has one, which may end before it begins, like a section.
+// TestTheSweepFindsThePairThatPairsFind checks that interval.clashes finds the same pairs as a comparison of every
+// pair. The random spans begin in any order. In some rounds a grant has several spans, like a lease with extensions. In
+// others it has one, which may end before it begins, like a section.
 func TestTheSweepFindsThePairThatPairsFind(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var v interval

@@ -19,9 +19,9 @@ type pairing struct {
 }
 
 // Updates returns, for each lock, the read-modify-writes as the clients saw them. Each consists of a read that returned
-// and a write that was confirmed or whose outcome is unknown. A write that failed for its client does not count. Nor
-// does a write that the resource refused, even if it was confirmed to the client. (The resource confirms an operation
-// again if it has already applied it.)
+// and a write that was confirmed or whose outcome is unknown. A write that the client saw fail does not count. Nor does
+// a write that the resource refused, even if the client got a confirmation: the resource confirms a repeated operation
+// without applying it again.
 func (t *Trace) Updates() [][]linear.Update {
 	u := &t.pairs
 	u.reset(len(t.Locks))
@@ -125,7 +125,7 @@ func (t *Trace) writeEvent(p *pairing, i int, e *history.Event) {
 	}
 }
 
-// refused makes an update have no effect, because the resource refused its write.
+// refused removes the effect of an update, because the resource refused its write.
 func (u *pairs) refused(p *pairing) {
 	up := &u.lists[p.lock][p.write]
 	up.Blind, up.Optional, up.Written, up.Return = false, true, up.Read, linear.Forever

@@ -6,11 +6,11 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Windows computes, for each lock, the true-time spans in which its grants were valid, in the order of the events that
-// state them. An acquire states the span [granted, until). Each extension states another span. From the start of this
-// span, it replaces the grant's previous span, so the spans of one grant share no instant. A span contains at least the
-// instant of its decision. Only a release call ends a span early. A span that would then end where it begins is
-// dropped.
+// Windows computes, for each lock, the true-time spans in which its grants were valid. They are in the order of the
+// events that state them. An acquire states the span [granted, until). Each extension states another span, which
+// replaces the grant's previous span from its own start on, so the spans of one grant share no instant. A span contains
+// at least the instant of its decision. Only a release call ends a span early. A span that would then end where it
+// begins is dropped.
 func (t *Trace) Windows() {
 	for i := range t.Locks {
 		l := &t.Locks[i]
@@ -76,7 +76,7 @@ func (t *Trace) addWindow(n int32, at int) {
 	l.Windows = append(l.Windows, s)
 }
 
-// LastWindow returns the window of a grant that ends later than its other windows, or nil if the grant has none.
+// LastWindow returns the window of a grant that ends last, or nil if the grant has none.
 func (t *Trace) LastWindow(lock, grant int32) (last *Span) {
 	windows := t.Locks[lock].Windows
 	for i := range windows {
@@ -119,9 +119,9 @@ func (t *Trace) WithUnstated(l *LockTrace) []Span {
 	return spans
 }
 
-// Sections computes, for each lock, its critical sections as spans of positions. A span is no longer than the section
-// certainly lasted. If a section may have been over before its recorded beginning, its span ends before it begins. Such
-// a span overlaps only spans that contain both positions.
+// Sections computes, for each lock, its critical sections as spans of positions. A span covers only the time for which
+// the section certainly lasted. If a section may have been over before its recorded beginning, its span ends before it
+// begins. Such a span overlaps only spans that contain both positions.
 func (t *Trace) Sections() {
 	for i := range t.Locks {
 		l := &t.Locks[i]

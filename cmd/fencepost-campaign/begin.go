@@ -36,8 +36,8 @@ type request struct {
 	options  verify.Options
 }
 
-// patience is the default time without a sign of life after which a process is considered dead. In this time, each
-// worker writes three signs of life.
+// patience is the default time without a heartbeat after which a process is considered dead. In this time, each worker
+// writes three heartbeats.
 const patience = 10 * time.Second
 
 func (r *request) register(c *cobra.Command) {
@@ -225,8 +225,8 @@ func (r *request) entry(c *cobra.Command, name string) (e entry, content []byte,
 	return e, content, err
 }
 
-// probed returns the seeds of the probe runs: the first two and the last, or only the first if there are fewer than
-// three.
+// probed returns the seeds of the probe runs: the first two seeds and the last or, if there are fewer than three seeds,
+// only the first.
 func (r *request) probed() []uint64 {
 	if r.seeds < 3 || uint64(r.seeds) > math.MaxUint64-r.from {
 		return []uint64{r.from}

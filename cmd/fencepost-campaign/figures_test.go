@@ -95,7 +95,8 @@ func counting(b *testing.B, processes int) {
 }
 
 // BenchmarkMemory measures the peak memory of a worker, and of the process with the server and the coordinator. It
-// repeats this with more and more seeds, up to the number in the variable FENCEPOST_SEEDS, by default a million.
+// repeats this with more and more seeds, up to the number in the environment variable FENCEPOST_SEEDS, by default a
+// million.
 func BenchmarkMemory(b *testing.B) {
 	most, err := strconv.Atoi(os.Getenv("FENCEPOST_SEEDS"))
 	if err != nil {

@@ -117,7 +117,7 @@ func kill(c *exec.Cmd) {
 // TestKillsChangeNothing kills workers and the server when a worker has just requested a portion or stored a part. The
 // other workers may be anywhere in their portions at these moments. While the server is down, some of its stored data
 // is damaged. If the test can mount its own disk, that disk is sometimes full when the server is killed, or becomes
-// full while it runs. The report must equal that of a single process, byte for byte. At full size there are 160 kills
+// full while it runs. The report must equal that of a single process, byte for byte. In a full run there are 160 kills
 // of workers and 40 of the server.
 func TestKillsChangeNothing(t *testing.T) {
 	t.Parallel()
@@ -183,8 +183,8 @@ func TestKillsChangeNothing(t *testing.T) {
 	}
 }
 
-// Workers exit without an error even if the server ends together with the campaign. By then each worker has seen that
-// the campaign is over.
+// Workers exit without an error even if the server stops at the same time as the campaign. By then each worker has seen
+// that the campaign is over.
 func TestWorkersEndWellWhenTheServerEndsWithTheCampaign(t *testing.T) {
 	t.Parallel()
 	want, _ := inOneProcess(t, "explore", "fenced-gc-pause", "--seeds", "200")

@@ -106,7 +106,7 @@ func TestWhatWasSetAsideIsNamedByItsSeeds(t *testing.T) {
 	}
 }
 
-// A rule ends an exploration. The report contains what was found until then, and says why the exploration ended.
+// A rule ends an exploration. The report contains what had been found by then, and says why the exploration ended.
 // Workers finish the ranges of seeds that they hold, so a rule that asks for one violation can report more.
 func TestRulesEndACampaign(t *testing.T) {
 	t.Parallel()
@@ -135,7 +135,7 @@ func TestRulesEndACampaign(t *testing.T) {
 	}
 }
 
-// quick is a scenario that one core runs some ten thousand times a second.
+// quick is a scenario that one core runs about ten thousand times a second.
 const quick = `name: quick
 summary: One client takes the lock once.
 servers: {redis: 1}

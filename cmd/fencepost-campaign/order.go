@@ -73,8 +73,8 @@ func version() (string, error) {
 	return fmt.Sprintf("(devel) %x", sum.Sum(nil)[:6]), nil
 }
 
-// probes runs a scenario with each of the given seeds. If the scenario's mix can draw faults, each seed draws its own.
-// Otherwise the runs have the scenario's own faults.
+// probes runs a scenario with each of the given seeds. If the scenario's mix can draw faults, each seed draws its own
+// faults. Otherwise the runs have the scenario's own faults.
 func probes(s *scenarios.Scenario, seeds ...uint64) (all []probe, err error) {
 	draw := s.Plan
 	if plans, err := search.NewPlans(s); err == nil {

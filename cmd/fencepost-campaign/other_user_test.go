@@ -78,7 +78,7 @@ func (x *attacker) gets(script string, args ...string) string {
 	return string(text)
 }
 
-// Programs with which the attacker uses a port. The first sends a text over TLS without checking the server's
+// The attacker uses a port with these programs. The first sends a text over TLS without checking the server's
 // certificate. The second makes an HTTP request. The third occupies a port and prints what it receives.
 const (
 	speaks = `python3 -c '
@@ -113,7 +113,7 @@ type attack struct {
 }
 
 // TestAnotherUserLearnsNothingChangesNothingAndRunsNothing attacks a campaign as another user of the machine: while it
-// runs, after its server has ended, and with files prepared in places where everybody may write. The log shows what
+// runs, after its server has stopped, and with files prepared in places where everybody may write. The log shows what
 // each attack prints.
 func TestAnotherUserLearnsNothingChangesNothingAndRunsNothing(t *testing.T) {
 	t.Parallel()

@@ -162,7 +162,7 @@ func slugOf(f finding) string {
 // errNoPage reports that there is no such page.
 var errNoPage = errors.New("there is no such page")
 
-// finding returns the page of a finding. It shows the run with the finding's first seed, with its timeline.
+// finding returns the page of a finding. It shows the run with the finding's first seed, and the timeline of that run.
 func (s *site) finding(slug string) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -32,9 +32,9 @@ func get(t *testing.T, url, host string) (text string, r *http.Response) {
 
 var aPage = regexp.MustCompile(`http://127\.0\.0\.1:\d+/[A-Z0-9]{26}/campaign\.html`)
 
-// The page follows the campaign. It lists the findings so far by law and cause, and links to the run that shows each
-// finding, with its timeline. When the campaign is over, the page no longer reloads itself. Requests for other hosts or
-// without the secret get no page.
+// The page shows the current state of the campaign. It lists the findings so far by law and cause, and links to the run
+// that shows each finding, with its timeline. When the campaign is over, the page no longer reloads itself. Requests
+// for other hosts or without the secret get no page.
 func TestThePageFollowsTheCampaign(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -31,8 +31,8 @@ type place struct {
 	nc     *nats.Conn
 }
 
-// natsURL is the environment variable with the URL of the server. With it, secrets need not be on a command line, which
-// other users of the machine can read.
+// natsURL is the environment variable that contains the URL of the server. If it is set, secrets need not be on a
+// command line, which other users of the machine can read.
 const natsURL = "NATS_URL"
 
 func (p *place) register(c *cobra.Command) {

@@ -126,7 +126,7 @@ func same(t *testing.T, got, want map[string]string) {
 	}
 }
 
-// sized returns the size of a test: everyDay by default, or full at full size.
+// sized returns the size of a test: full in a full run (see testkit.Full), otherwise everyDay.
 func sized(everyDay, full int) int {
 	if testkit.Full() {
 		return full

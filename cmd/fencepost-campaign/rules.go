@@ -11,12 +11,12 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// rules state when a campaign may stop before it is complete. A field that is zero is not a rule.
+// rules state when a campaign may stop before it is complete. Fields that are zero have no effect.
 type rules struct {
 	Time     time.Duration `json:"time,omitempty"`     // how long the campaign may be coordinated
 	Findings int           `json:"findings,omitempty"` // number of distinct violations of promised laws
-	// Rate is an upper limit for the number of broken promises per run. The campaign stops when the true rate is below
-	// it with 95 % confidence.
+	// Rate is an upper bound on the number of broken promises per run. The campaign stops once the true rate is below
+	// it with 95% confidence.
 	Rate float64 `json:"rate,omitempty"`
 }
 

@@ -53,7 +53,7 @@ continue as long as there is a server, and the same command follows it again.`,
 	return c
 }
 
-// begun is a call of a command that creates or continues a campaign.
+// begun is one invocation of a command that creates or continues a campaign.
 type begun struct {
 	place
 	request request

@@ -103,7 +103,7 @@ type crew struct {
 // worker tries again to reach a server that is down.
 const lookEvery = time.Second
 
-// serveAll works on a campaign. If the workers are to stay, they then work on further campaigns.
+// serveAll works on one campaign. If the user wants the workers to stay, they then work on further campaigns.
 func (k *crew) serveAll(ctx context.Context) error {
 	if !k.stay {
 		return k.run(ctx)

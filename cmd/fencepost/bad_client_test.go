@@ -51,8 +51,9 @@ lock: {protocol: set-nx-px, ttl: 10s}
 mix: {weights: {pause: 1}, pause: 1ms..2ms}
 `
 
-// TestBadClients: for each kind of bad client, explore fails with an error that says what the client does, where, and
-// what to do about it. If the client misbehaves only with some seeds, explore counts those runs and judges the others.
+// TestBadClients checks, for each kind of bad client, that explore fails with an error that says what the client does,
+// where, and what to do about it. If the client misbehaves only with some seeds, explore counts those runs and judges
+// the others.
 func TestBadClients(t *testing.T) {
 	if err := traced.Allowed(); err != nil {
 		testkit.Lacks(t, err)

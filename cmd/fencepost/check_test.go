@@ -270,10 +270,10 @@ var refuted = map[string]struct {
 	"rethink-fail-smaller.edn": {217, "read by process-12, which returned 3"},
 }
 
-// TestPublishedHistoriesComeOutAsTheirFolderSays judges the histories that Jepsen published, with strict interpretation
-// of failed releases. Histories in folders named good must hold, and histories in folders named bad must be violated. A
-// history in which nothing took effect never passes, because nothing was judged. With -v the test reports the time and
-// memory for each history.
+// TestPublishedHistoriesComeOutAsTheirFolderSays judges the histories that Jepsen published, and interprets failed
+// releases strictly. Histories in folders named good must pass, and those in folders named bad must be reported as
+// violations. A history in which nothing took effect never passes, because nothing was judged. With -v the test reports
+// the time and memory for each history.
 func TestPublishedHistoriesComeOutAsTheirFolderSays(t *testing.T) {
 	seen := map[string]int{}
 	err := filepath.WalkDir(knossos(t), func(path string, d fs.DirEntry, err error) error {

@@ -111,8 +111,8 @@ func readHouse(t *testing.T) *house {
 	set := all[0].set
 	var pkgs []*types.Package
 	h.place = func(name string) string { return set.Position(h.exported[name].Pos()).String() }
-	// The type checker does not find imports of a nested module from outside this repository. Such errors do not
-	// matter.
+	// In a nested module, the type checker does not find packages that are imported from outside this repository. Such
+	// errors do not matter.
 	config := types.Config{Importer: importer.ForCompiler(set, "gc", exportData(t)), Error: func(error) {}}
 	for _, room := range slices.Sorted(maps.Keys(files)) {
 		info := &types.Info{Uses: map[*ast.Ident]types.Object{}, Types: map[ast.Expr]types.TypeAndValue{}}
@@ -252,7 +252,7 @@ func (h *house) liven(name string) {
 	h.parts(o.Type())
 }
 
-// parts marks the types of this repository that are part of a type and that other packages can see.
+// parts marks the types of which a type consists, if they belong to this repository and other packages can see them.
 func (h *house) parts(of types.Type) {
 	switch of := of.(type) {
 	case *types.Alias:

@@ -25,7 +25,7 @@ const module = "github.com/fencepost-sim/fencepost/"
 // and of those below. In these tests, "room" means package.
 var floors = []string{"checker", "sim", "nemesis", "reports", "scenarios", "cmd"}
 
-// goWorkers is the folder of the client programs for live runs, two of which are modules in Go.
+// goWorkers is the folder of the client programs for live runs. Two of these programs are modules in Go.
 const goWorkers = "scenarios/live/workers"
 
 // campaigns is the program that distributes searches over several machines.
@@ -101,8 +101,8 @@ func TestRoomsImportOnlyWhatStandsBelow(t *testing.T) {
 }
 
 // TestOneFlagAndOneSize checks that only package testkit reads the flag that rewrites golden files and the variable
-// that selects the full size. Both then mean the same everywhere. Nested modules are exempt: they import nothing from
-// this module and read the variable themselves.
+// that selects a full run. Both then mean the same everywhere. Nested modules are exempt: they import nothing from this
+// module and read the variable themselves.
 func TestOneFlagAndOneSize(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.room == "checker/testkit" || isNested(s.room) {
@@ -172,7 +172,7 @@ var onHost = []string{"checker/recorder", "checker/safefile", "checker/testkit",
 	"sim/traced", "scenarios/campaign", "scenarios/claims", "scenarios/live", "scenarios/locktest",
 	"scenarios/remote", "scenarios/temporary"}
 
-// simulated reports whether a package may not use the host's files, clock and processes.
+// simulated reports whether a package must not use the host's files, clock and processes.
 func simulated(room string) bool {
 	return !slices.ContainsFunc(onHost, func(host string) bool {
 		return room == host || strings.HasPrefix(room, host+"/")
@@ -301,8 +301,8 @@ var callsSystem = []string{"cmd/output/screen.go", "cmd/processor/processor_unix
 
 // TestOnlyOneRoomWritesFiles checks that only one package writes files. Code that opens a file for writing by itself
 // would not handle a symbolic link in its place, or a program that is killed while it writes. Packages that start
-// programs may also create temporary folders. The files that the program for campaigns writes are described in its
-// package comment.
+// programs may also create temporary folders. The package comment of the program for campaigns describes the files that
+// this program writes.
 func TestOnlyOneRoomWritesFiles(t *testing.T) {
 	reads := []string{"Open", "ReadFile", "ReadDir", "Stat", "Lstat", "Getenv", "Exit", "Args", "Executable", "File",
 		"Stdin", "Stdout", "Stderr", "ErrNotExist", "ErrDeadlineExceeded", "Interrupt", "Signal", "Hostname", "Getpid",
@@ -385,8 +385,8 @@ func TestResultsAreEmittedInOnePlace(t *testing.T) {
 // laysOut is the only package that measures the width of text on a terminal, in order to wrap and clip it.
 const laysOut = "reports/text"
 
-// TestOneRoomMeasuresText checks that no other package measures text. A layout that counts characters is wrong for
-// scripts whose characters are two cells wide.
+// TestOneRoomMeasuresText checks that no package except laysOut measures text. A layout that counts characters is wrong
+// for scripts whose characters are two cells wide.
 func TestOneRoomMeasuresText(t *testing.T) {
 	seen := false
 	for _, s := range sources(t) {
@@ -558,8 +558,8 @@ func TestOnlyWideIntegers(t *testing.T) {
 	}
 }
 
-// TestNoFusedArithmetic compiles for a platform with fused multiply-add and checks that code which draws and counts
-// does not use it, so that the same run gives the same page everywhere.
+// TestNoFusedArithmetic compiles for a platform with fused multiply-add. It checks that code that draws or counts does
+// not use this instruction, so that the same run gives the same page everywhere.
 func TestNoFusedArithmetic(t *testing.T) {
 	if !testkit.Full() {
 		t.Skip("it compiles for another platform")

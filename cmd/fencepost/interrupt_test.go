@@ -25,8 +25,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// instantOfSignal is the environment variable with the instant at which the program under test gets a signal; 0 means
-// never.
+// instantOfSignal is the environment variable that gives the instant at which the program under test receives a signal;
+// 0 means never.
 const instantOfSignal = "FENCEPOST_TEST_SIGNAL_AT"
 
 // interruptedMain runs the program and sends it SIGTERM at one instant. In these tests, an instant is any moment at
@@ -63,7 +63,7 @@ func interruptedMain() {
 	os.Exit(code)
 }
 
-// asked is a context that calls its function instant whenever somebody calls its method Err.
+// asked is a context that calls the function in its field instant whenever its method Err is called.
 type asked struct {
 	context.Context
 	instant func()
@@ -517,7 +517,7 @@ func TestAReaderThatHasLeft(t *testing.T) {
 }
 
 // TestLargestCounts asks each long command for as many runs as possible, and interrupts it after some runs. Commands
-// that prepare hundreds of runs before the first one ends are tested only at the full size.
+// that prepare hundreds of runs before the first one ends are tested only in a full run (see testkit.Full).
 func TestLargestCounts(t *testing.T) {
 	const most = "9223372036854775807"
 	for _, args := range [][]string{

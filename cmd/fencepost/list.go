@@ -190,7 +190,7 @@ func searched() []string {
 	return words
 }
 
-// searchedIn returns the texts of a scenario in which a pattern is searched.
+// searchedIn returns the texts of a scenario in which the command list searches for a pattern.
 func searchedIn(section string, s *scenarios.Scenario) []string {
 	return append([]string{s.Name, section, s.Summary}, expectations(s)...)
 }

@@ -10,7 +10,7 @@ import (
 
 // TestAMisspelledPatternGetsOneThatFinds takes words that the command list can find, and leaves out a letter or swaps
 // two. If the misspelled word matches nothing, the word that is suggested instead must match something. The test tries
-// every 200th word; at the full size, every fourth.
+// every 200th word; in a full run (see testkit.Full), every fourth.
 func TestAMisspelledPatternGetsOneThatFinds(t *testing.T) {
 	words := slices.Compact(slices.Sorted(slices.Values(searched())))
 	wrong, slips := 0, 0

@@ -22,7 +22,7 @@ type playJob struct {
 	open   bool
 }
 
-// firstPlayed is the scenario that the page shows at first by default.
+// firstPlayed is the scenario that the page shows first by default.
 const firstPlayed = "kleppmann-gc-pause"
 
 func newPlay() *cobra.Command {

@@ -18,7 +18,7 @@ import (
 )
 
 // blocks lists the blocks of program output in the documents: the file, the name of the marks around the block, and the
-// content between them. Blocks that take long to produce are checked only at the full size.
+// content between them. Blocks that take long to produce are checked only in a full run (see testkit.Full).
 var blocks = []struct {
 	file, mark string
 	full       bool
@@ -130,8 +130,8 @@ func markdownFiles(t *testing.T) (paths []string) {
 	return paths
 }
 
-// TestEveryPageOpensWithWhatItsReaderCanDo checks the first paragraph of each page, before any table or code: it says
-// what readers can do or know after reading the page.
+// TestEveryPageOpensWithWhatItsReaderCanDo checks the first paragraph of each page, before any table or code. The
+// paragraph must say what readers can do or know after reading the page.
 func TestEveryPageOpensWithWhatItsReaderCanDo(t *testing.T) {
 	for _, path := range markdownFiles(t) {
 		if filepath.Base(path) == "PULL_REQUEST_TEMPLATE.md" { // this page is a form to fill in

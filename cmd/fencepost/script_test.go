@@ -59,7 +59,7 @@ func runScripts(t *testing.T, p testscript.Params) {
 		Files:               p.Files,
 		UpdateScripts:       *testkit.Update,
 		RequireExplicitExec: true,
-		// [full] marks lines that run only at the full size.
+		// [full] marks lines that are executed only in a full run (see testkit.Full).
 		Condition: func(cond string) (bool, error) {
 			if cond != "full" {
 				return false, fmt.Errorf("unknown condition %q", cond)

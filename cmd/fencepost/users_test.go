@@ -48,7 +48,7 @@ func usersRedis(t *testing.T, config ...string) (here string) {
 }
 
 // asker returns a function that sends inline commands to a Redis server. The function returns the lines of the reply
-// that contain values, without the lengths.
+// that contain values. It omits the lines that contain lengths.
 func asker(t *testing.T, here string) func(command string) []string {
 	t.Helper()
 	c, err := net.Dial("tcp", here)
@@ -150,9 +150,9 @@ func TestTheAgainLineRunsOnTheSameServers(t *testing.T) {
 	}
 }
 
-// TestAKilledRunLeavesNothingForEver checks that on the user's servers a lock without a TTL gets one that is longer
-// than the run. After a kill -9, everything that the run left there disappears by itself. Keys that do not belong to
-// the run stay.
+// TestAKilledRunLeavesNothingForEver checks that a run on the user's servers gives a TTL to a lock that has none, and
+// that this TTL is longer than the run. After a kill -9, everything that the run left there disappears by itself. Keys
+// that do not belong to the run stay.
 func TestAKilledRunLeavesNothingForEver(t *testing.T) {
 	t.Parallel()
 	kills := 3
@@ -181,7 +181,7 @@ func TestAKilledRunLeavesNothingForEver(t *testing.T) {
 		if err := run.Start(); err != nil {
 			t.Fatal(err)
 		}
-		// the test kills some of the runs as soon as the key is set, and the others some requests later
+		// the test kills some of the runs as soon as the key is set, and the others a few requests later
 		for there := false; !there; {
 			if _, key, sets := strings.Cut(next(), `"SETNX" `); sets {
 				key, _, _ = strings.Cut(key, " ")

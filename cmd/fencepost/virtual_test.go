@@ -17,7 +17,8 @@ import (
 
 // TestWorkersInVirtualTime runs, in virtual time, the client programs that come with live runs. Some runs are repeated,
 // and the calls of both runs are compared. As in real time, a pause breaks each lock, unless the resource requires a
-// fencing token. At the everyday size, there is one program for each language and each kind of servers.
+// fencing token. Unless this is a full run (see testkit.Full), there is one program for each language and each kind of
+// servers.
 func TestWorkersInVirtualTime(t *testing.T) {
 	const outlived = "mutual-exclusion violated: holder outlived its lease (pause)"
 	met := map[string]bool{}
@@ -88,7 +89,7 @@ func TestTheTimeOutOfRequestsSavesClientGo(t *testing.T) {
 
 // pageOfVirtualTime writes the worker, the scenario and the plan shown on the page VIRTUAL.md to a folder. It returns
 // the command that starts the worker, and the report that the page shows. If the machine lacks something that the
-// worker needs, the test is skipped; at full size it fails.
+// worker needs, the test is skipped; in a full run (see testkit.Full) it fails.
 func pageOfVirtualTime(t *testing.T) (dir, command, report string) {
 	t.Helper()
 	if err := traced.Allowed(); err != nil {
@@ -157,7 +158,7 @@ func asPasted(report string) string {
 	return strings.Join(strings.Fields(strings.NewReplacer("'\\\n'", "", "\\\n", "").Replace(report)), " ")
 }
 
-// TestEachFaultOfARunOfPrograms: verify tries every single fault in one run of redis-py's lock. A pause breaks the
+// TestEachFaultOfARunOfPrograms lets verify try every single fault in one run of redis-py's lock. A pause breaks the
 // lock, and the counterexample can be repeated. If a clock jumps, on a client or on the server, a lease may end early.
 // Even then, nobody releases a lock that another client holds, because the library compares its value first. By
 // default, the search is cut short and remains undecided.
@@ -209,8 +210,8 @@ func TestEachFaultOfARunOfPrograms(t *testing.T) {
 }
 
 // TestAdviceForPrograms checks that advise finds two changes that fix the lock of a program: servers that stay down
-// after a crash for longer than a lease, and servers that fsync each write. At the everyday size the search ends early,
-// and its result is undecided.
+// after a crash for longer than a lease, and servers that fsync each write. Unless this is a full run (see
+// testkit.Full), the search ends early and its result is undecided.
 func TestAdviceForPrograms(t *testing.T) {
 	if err := traced.Allowed(); err != nil {
 		testkit.Lacks(t, err)
@@ -254,12 +255,13 @@ type breakable struct {
 }
 
 // TestExploreFindsWhatBreaksAWorker searches for faults that break a worker's promise, with default settings. The
-// search must find them within the given number of schedules and shrink them to at most two faults. At the everyday
-// size, the test does not search, but uses the given fault. Without the fault, the worker must keep its promise. If
-// sound is set, the worker with that argument must keep the promise even under the fault.
+// search must find them within the given number of schedules and shrink them to at most two faults. By default, the
+// test does not search, but uses the given fault; only a full run (see testkit.Full) searches. Without the fault, the
+// worker must keep its promise. If sound is set, the worker with that argument must keep the promise even under the
+// fault.
 func TestExploreFindsWhatBreaksAWorker(t *testing.T) {
 	for _, c := range []breakable{
-		// ioredis waits for answers without end, so that using() does not tell its routine that the lock is lost.
+		// ioredis waits for answers indefinitely, so using() does not tell its routine that the lock is lost.
 		{"redlock-js", "using.js", "", "using.yaml", 1, 29, "cut client-1 | redis-1 redis-2 after acquired",
 			"mutual-exclusion-holder-outlived-its-lease-late-packet", " timeout"},
 		{"jedis", "", " checks", "checked.yaml", 16, 18,

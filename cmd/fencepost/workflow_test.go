@@ -87,8 +87,8 @@ func calledBy(t *testing.T, path string) (called []string) {
 	return called
 }
 
-// TestTheFullSizeRunsBySchedule checks the workflow that runs the campaigns at their full size, or only the campaigns
-// that are asked for.
+// TestTheFullSizeRunsBySchedule checks the workflow that runs the complete campaigns on a schedule, or only the
+// campaigns that are requested.
 func TestTheFullSizeRunsBySchedule(t *testing.T) {
 	text, err := os.ReadFile("../../.github/workflows/full.yml")
 	if err != nil {

@@ -25,7 +25,7 @@ func take(t *testing.T, dir string) *Files {
 	return f
 }
 
-// TestNoFileOfOthersIsLost lets a command and a person write to one folder in random turns. The last content that the
+// TestNoFileOfOthersIsLost lets a command and a person write to one folder in random order. The last content that the
 // person has written to a file must still be there. The command must report each file that it could not write because
 // the person has changed it. After a call, the folder must contain no files of the command except those written in that
 // call.

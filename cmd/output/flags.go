@@ -64,7 +64,8 @@ func Count(c *cobra.Command, n *int, name string, standard, least, most int, usa
 	c.Flags().Var(&count{n, least, most, takes}, name, usage)
 }
 
-// mostWorkers is the maximum for --workers. No machine has so many cores, and so many processes can still be started.
+// mostWorkers is the maximum for --workers. No machine has that many cores, but that many processes can still be
+// started.
 const mostWorkers = 4096
 
 // Workers registers the flag --workers. The given text says what the workers do. The default is one worker per core.
@@ -95,5 +96,5 @@ func (v *count) Set(text string) error {
 // rangeError is the error for a number outside a range; it says what the range is.
 type rangeError string
 
-// Error returns the permitted range, without the name of the flag.
+// Error returns the permitted range. It does not contain the name of the flag.
 func (e rangeError) Error() string { return string(e) }

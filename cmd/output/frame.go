@@ -119,7 +119,8 @@ func (f *Frame) Emit(d *document.Document, s document.Result) error {
 // Ended is the error that ends a command with a result other than Passed. It does not mean that the command failed.
 type Ended document.Result
 
-// Error returns the result as a number. main does not print it, but converts it to an exit code.
+// Error returns a text that contains the result as a number. main does not print it, but converts the result to an exit
+// code.
 func (e Ended) Error() string { return fmt.Sprintf("standing %d", uint8(e)) }
 
 // Show prints a report, as JSON or as text.

@@ -117,7 +117,7 @@ type exploration struct {
 	files  map[string][]byte // of the findings, by their paths relative to the folder
 }
 
-// family explores the row under one family of faults. It shrinks each finding that no earlier family has shown.
+// family explores the row's lock under one family of faults. It shrinks each finding that no earlier family has shown.
 func (x *exploration) family(ctx context.Context, name string) error {
 	file := filepath.Join(room, filepath.FromSlash(x.row.Folder()), name+".yaml")
 	s, guest, err := task.OpenWith(file, "", x.row.Client)

@@ -82,8 +82,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestFindingsComeOutAgain replays each finding whose library is installed: the run must break the finding's law by its
-// cause.
+// TestFindingsComeOutAgain replays each finding whose library is installed. The run must break the finding's law with
+// the same cause.
 func TestFindingsComeOutAgain(t *testing.T) {
 	testkit.FullOnly(t)
 	t.Chdir(filepath.Join("..", ".."))
@@ -142,7 +142,7 @@ func comesOut(t *testing.T, r *scoreboard.Row, f *scoreboard.Finding) {
 	breaks(t, s, plan, f.Law, f.Cause)
 }
 
-// breaks runs a plan, which must break a law by a cause.
+// breaks runs a plan, which must break a law with the given cause.
 func breaks(t *testing.T, s *scenarios.Scenario, plan nemesis.Plan, law checker.Law, cause string) {
 	t.Helper()
 	run, err := scenarios.NewRunner(s).Run(plan)

@@ -62,8 +62,8 @@ func (s *Server) Serve(ctx context.Context) error {
 // contains the scenario as escaped text.
 const mostAsked = 4 << 20
 
-// ServeHTTP serves the page and handles its requests. It refuses every request with another host name. Such a request
-// comes from a foreign page whose host name was made to resolve to this machine (DNS rebinding).
+// ServeHTTP serves the page and handles its requests. It refuses every request that is addressed to another host name.
+// Such a request comes from a foreign page whose host name was made to resolve to this machine (DNS rebinding).
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Host != s.host():

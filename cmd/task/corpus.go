@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/corpus"
 )
 
-// Corpus is a call of the command that runs the corpus.
+// Corpus is one invocation of the command that runs the corpus.
 type Corpus struct {
 	output.Frame
 	Options corpus.Options

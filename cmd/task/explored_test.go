@@ -17,8 +17,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// unsteady returns a scenario whose lock comes from a library. Each run gets other random numbers than the run before,
-// even with the same seed.
+// unsteady returns a scenario whose lock comes from a library. Each run gets different random numbers from the run
+// before, even with the same seed.
 func unsteady(t *testing.T) *scenarios.Scenario {
 	t.Helper()
 	const text = "name: unsteady\nservers: {redis: 1}\nclients: 3\nlock: {protocol: library, ttl: 2s}\n" +

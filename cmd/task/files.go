@@ -52,7 +52,7 @@ func WriteRun(f *output.Frame, place string, from []search.File, run *single.Run
 	f.Keep(path.Join(place, VerdictFile), "run", run.Document())
 }
 
-// Repetition says how a run can be repeated: exactly, with the same digest, or in real time, with the same options.
+// Repetition says how a run can be repeated: exactly (with the same digest), or in real time (with the same options).
 type Repetition struct{ Digest, Options string }
 
 // planText returns the plan, after a comment that says how to repeat its run.

@@ -24,8 +24,8 @@ type Guest struct {
 // TestUsage is the usage text of the flag that names the test.
 const TestUsage = "take the `TEST` of the Go package in FOLDER, which calls locktest.Run"
 
-// OpenTest builds the test of a package and returns a scenario made from its Config. Processes of the test perform the
-// runs of the scenario until the Guest is closed. If name is not a folder, OpenTest opens it as a scenario.
+// OpenTest builds the test of a package and returns a scenario made from its Config. The scenario's runs are performed
+// by processes of the test binary until the Guest is closed. If name is not a folder, OpenTest opens it as a scenario.
 func OpenTest(name, test string) (*scenarios.Scenario, *Guest, error) {
 	info, err := os.Stat(name)
 	switch folder := err == nil && info.IsDir(); {
@@ -42,8 +42,8 @@ func OpenTest(name, test string) (*scenarios.Scenario, *Guest, error) {
 	return opened(&Guest{Test: built, folder: name, name: test})
 }
 
-// OpenBuilt is like OpenTest, for a test binary that is already built. The binary runs in the working directory that
-// the second argument gives. The third argument is the package's folder, which need not exist on this machine.
+// OpenBuilt is like OpenTest, for a test binary that is already built. The argument in is the binary's working
+// directory. The package's folder need not exist on this machine.
 func OpenBuilt(binary, in, folder, test string) (*scenarios.Scenario, *Guest, error) {
 	built, err := remote.Open(binary, in, test)
 	if err != nil {
@@ -99,7 +99,7 @@ func With(s *scenarios.Scenario, client string) (*scenarios.Scenario, *Guest, er
 	return s.With(v.Code()), &Guest{programs: v, client: client}, nil
 }
 
-// Close ends the processes of the test or of the programs.
+// Close stops the processes of the test or of the programs.
 func (t *Guest) Close() {
 	switch {
 	case t == nil:

@@ -10,11 +10,11 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// Open returns the scenario in the catalogue with the given name. If there is none, it reads the scenario from the file
-// with this path.
+// Open returns the scenario in the catalogue with the given name. If there is none, it reads the scenario from a file,
+// and name is the file's path.
 func Open(name string) (*scenarios.Scenario, error) { return OpenFrom("", name) }
 
-// OpenFrom is like Open, but a relative path of a file is relative to dir.
+// OpenFrom is like Open, but the relative path of a file is relative to dir.
 func OpenFrom(dir, name string) (*scenarios.Scenario, error) {
 	if s, err := scenarios.Named(name); !errors.Is(err, fs.ErrNotExist) {
 		return s, err

@@ -58,7 +58,7 @@ func ReadResult(dir, file string) (*search.Result, error) {
 	return r, nil
 }
 
-// mostRecord is the maximum size of a record, in bytes. Records of large searches take some MB.
+// mostRecord is the maximum size of a record, in bytes. Records of large searches take a few MB.
 const mostRecord = 256 << 20
 
 // readRecord reads the file of a record, which another person may have written. It returns an error if the file has

@@ -12,9 +12,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Generator draws faults for one run. Each fault is valid for the run, and prints and parses back. Equal seeds, or
-// equal bytes, give equal faults in any process and on any machine. A Generator must not be used by two goroutines at
-// the same time.
+// Generator draws faults for one run. Each fault is valid for the run, and prints and parses back. The same seed (or
+// the same bytes) gives the same faults in any process and on any machine. A Generator must not be used by two
+// goroutines at the same time.
 type Generator struct {
 	mix     Mix
 	names   nemesis.Names
@@ -65,7 +65,7 @@ func (g *Generator) Draw(seed uint64) []nemesis.Fault {
 }
 
 // DrawBytes draws faults from bytes that a fuzzing engine, such as go test -fuzz, provides. Each decision uses the next
-// eight bytes, so a small change of the input makes a small change of the plan.
+// eight bytes, so a small change of the input causes a small change of the plan.
 func (g *Generator) DrawBytes(data []byte) []nemesis.Fault {
 	var faults drawn
 	g.fuzzer.RandSource(bytesource.New(data)).Fuzz(&faults)

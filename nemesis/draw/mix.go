@@ -1,9 +1,9 @@
 // Package draw draws random faults. A mix says which kinds of faults are drawn, how often, and how large they are. A
 // generator uses a mix to draw faults that are possible for the processes of a run.
 //
-// Goals: equal seeds give equal faults everywhere, so that a seed in a report reproduces its run. Every drawn fault is
-// valid and readable. Durations are spread over the orders of magnitude at which locks break. If faults are excluded
-// from a mix, they are removed from each draw, and nothing else in the draw changes.
+// Goals: the same seed gives the same faults everywhere, so that a seed in a report reproduces its run. Every drawn
+// fault is valid and readable. Durations are spread over the orders of magnitude at which locks break. If faults are
+// excluded from a mix, they are removed from each draw, and nothing else in the draw changes.
 //
 // Non-goals: this package does not inject faults, run scenarios or check runs. A mix does not say what is likely in
 // production.
@@ -35,11 +35,11 @@ type Mix struct {
 	Forever int
 	// AtPoint is the percentage of triggers that are points. The other triggers are times.
 	AtPoint int
-	// Aimed applies to faults that do not strike at a named point. It is the percentage of them that are moved to the
-	// time of an event in a fault-free run. A Generator does not know such a run, so its caller moves the faults.
+	// Aimed applies to faults that do not strike at a named point. It is the percentage of these faults that are moved
+	// to the time of an event in a fault-free run. A Generator has no such run, so its caller moves the faults.
 	Aimed int
 	// Guided is the percentage of draws that are replaced by a variation of an earlier plan whose run nearly broke a
-	// law. A Generator does not know how close a run came to this, so its caller replaces them.
+	// law. A Generator does not know how close a run came to breaking a law, so its caller replaces the draws.
 	Guided int
 	// Points lists the points that triggers may use. It should contain only points that the protocol passes.
 	Points []sim.Point
@@ -48,8 +48,8 @@ type Mix struct {
 	Swarm bool
 	// Without lists faults that are removed from each draw. The other faults of a draw do not change.
 	Without []nemesis.Exclusion
-	// Messages is the largest message or reply number that is drawn. Passes is the largest number drawn for how often a
-	// client passes a point before the fault strikes. Both are at least 1.
+	// Messages is the largest message or reply number that is drawn. Passes is the largest number that is drawn for how
+	// many times a client passes a point before the fault strikes. Both are at least 1.
 	Messages, Passes int
 
 	ttl time.Duration // the TTL passed to For
@@ -68,7 +68,7 @@ func defaultWeights() Weights {
 }
 
 // With returns the weights with the named kinds enabled. A named kind with weight 0 gets the average of the weights
-// above zero, but at least 1. A kind that already has a weight keeps it. Names that are not a kind are ignored.
+// above zero, but at least 1. A kind that already has a weight keeps it. Names that are not kinds are ignored.
 func (w Weights) With(kinds []string) Weights {
 	sum, drawn := 0, 0
 	for _, weight := range w {

@@ -8,8 +8,8 @@ import "time"
 // roughness measures how far a number is from being round: the rounder of two numbers has the smaller roughness. Four
 // rules are applied in this order until one distinguishes the two numbers. The number with fewer significant digits is
 // rounder. A last digit of 5 is rounder than others, and so are 1 and 2 if there is only one digit. A number is rounder
-// if its first digit is closer to the place of 10^home. The smaller number is rounder. Different numbers have different
-// roughness. n must not be negative; the roughness of 0 is 0.
+// if the decimal place of its first digit is closer to that of 10^home. The smaller number is rounder. Different
+// numbers have different roughness. n must not be negative; the roughness of 0 is 0.
 func roughness(n int64, home int) int64 {
 	if n == 0 {
 		return 0
@@ -41,8 +41,8 @@ func significant(n int64) (mantissa int64, digits, zeros int) {
 
 // rounder returns numbers to try in place of n that may be rounder. It rounds n down and up to fewer digits, and to a
 // last digit of 0 or 5. If n has only one digit, it tries the other digits. It also tries 1, 2 and 5 times each power
-// of ten from 10^lowest to 10^highest. Some numbers may be listed twice, and some may not be rounder than n. For 0, the
-// list is empty. n must not be negative.
+// of ten from 10^lowest to 10^highest. The list may contain duplicates, and numbers that are not rounder than n. For 0,
+// the list is empty. n must not be negative.
 func rounder(n int64, lowest, highest int) []int64 {
 	if n == 0 {
 		return nil

@@ -18,7 +18,8 @@ import (
 )
 
 // OtherSeeds is the number of additional seeds to try before a fault is kept: seeds 1 to 16. Often a fault seems
-// necessary only because, under the plan's own seed, messages happen to arrive in a different order without it.
+// necessary only because, under the plan's own seed, messages happen to arrive in a different order if the fault is
+// removed.
 const OtherSeeds = 16
 
 // Shrink makes a failing plan small. The result has two properties. If any fault is removed, the failure goes away
@@ -130,7 +131,7 @@ type shrinker struct {
 	fails func(nemesis.Plan) bool // reports whether a plan is valid and fails
 }
 
-// simplify replaces each fault by the simplest one that does not make the failure rarer, until no fault can be
+// simplify replaces each fault with the simplest one that does not make the failure rarer, until no fault can be
 // simplified further.
 func (s *shrinker) simplify(p nemesis.Plan) nemesis.Plan {
 	often := Often(p, s.fails)

@@ -50,8 +50,8 @@ func TestReduceLeavesNoFaultThatCanBeTaken(t *testing.T) {
 	}
 }
 
-// TestReduceFindsTheSetThatFails: if a plan fails exactly when it contains a certain set of faults, Reduce returns that
-// set. The plans have up to eight faults.
+// TestReduceFindsTheSetThatFails uses plans that fail exactly when they contain a certain set of faults, and checks
+// that Reduce returns that set. The plans have up to eight faults.
 func TestReduceFindsTheSetThatFails(t *testing.T) {
 	for n := 1; n <= 8; n++ {
 		for cause := uint(0); cause < 1<<n; cause++ {

@@ -46,7 +46,7 @@ func flag(b bool) int64 {
 
 // class ranks triggers, the simplest first. The start of the run is the simplest, because the line need not mention it.
 // A point shows why the fault strikes at that moment, and so does a message that is identified by its content. A time
-// shows no reason.
+// does not show why.
 func class(t *nemesis.Trigger) int64 {
 	switch {
 	case t.Point != "":

@@ -111,7 +111,7 @@ func eachField(k nemesis.Kind, visit func(nemesis.Field)) {
 	}
 }
 
-// TestTheSimplestFaults: if a fault is the simplest of its kind, Simpler returns nothing for it.
+// TestTheSimplestFaults checks that Simpler returns nothing for the simplest fault of a kind.
 func TestTheSimplestFaults(t *testing.T) {
 	for _, line := range []string{"pause client-1 for 1s at 0s", "jump client-1 clock by -1s at 0s",
 		"drift client-1 clock by +1ppm from 0s",
@@ -126,9 +126,9 @@ func TestTheSimplestFaults(t *testing.T) {
 	}
 }
 
-// TestDrawnFaultsHaveSimplerOnesUntilTheyEnd: for thousands of drawn faults, each result of Simpler is valid, prints
-// and parses back, and has a smaller measure than the fault. The first result is the simplest, and repeated
-// simplification ends.
+// TestDrawnFaultsHaveSimplerOnesUntilTheyEnd draws thousands of faults. For each, it checks that every result of
+// Simpler is valid, prints and parses back, and has a smaller measure than the fault. The first result must be the
+// simplest, and repeated simplification must end.
 func TestDrawnFaultsHaveSimplerOnesUntilTheyEnd(t *testing.T) {
 	g := newGenerator(t, nil)
 	longest, drawn, all := 0, 0, 400

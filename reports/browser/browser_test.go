@@ -168,7 +168,7 @@ type tab struct {
 	complaints []string // errors on the console, and requests that the page may not make
 }
 
-// open opens a page of the given kind. The page may not request anything except itself.
+// open opens a page of the given kind. The page must not request anything except itself.
 func (m *machine) open(t *testing.T, kind string, s screen) *tab {
 	t.Helper()
 	url := "file://" + m.pages[kind]

@@ -127,8 +127,8 @@ func TestThePageAsFiles(t *testing.T) {
 	}
 }
 
-// full reports whether the tests run at their full size. In short mode, which .ci/run uses, FENCEPOST_FULL means only
-// that there must be a browser.
+// full reports whether this is a full run. In short mode, which .ci/run uses, FENCEPOST_FULL means only that there must
+// be a browser.
 func full() bool { return os.Getenv("FENCEPOST_FULL") != "" && !testing.Short() }
 
 // TestAThousandGestures drags a fault a thousand times and checks that the memory of the page does not keep growing.

@@ -52,7 +52,7 @@ func paragraphs(all []Paragraph) html.Part {
 	return html.Each(all, func(b Paragraph) html.Part { return b.part("") })
 }
 
-// Facts is a list of facts. If several consecutive facts have the same name, it is shown once.
+// Facts is a list of facts. If several consecutive facts have the same name, the name is shown once.
 type Facts []Fact
 
 // Fact is a named fact that a document states.

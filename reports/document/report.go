@@ -1,8 +1,8 @@
 // Package document defines how commands report their results. A Document is built once, by the package that produced
 // the result. It is rendered as text, as a page, as JSON, as JUnit XML and as the summary of a step in a CI system.
 //
-// Goals: every result is available in every form and ends with a command that shows it again; no form leaves out a fact
-// that another form states. Non-goals: the meaning of any particular result.
+// Goals: every result is available in every output format and ends with a command that shows it again; no format leaves
+// out a fact that another format states. Non-goals: the meaning of any particular result.
 package document
 
 // These words say how a result compares with what was expected.

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// Described describes a JSON object, printed by some commands, for the schema.
+// Described describes, for the schema, a JSON object that some commands print.
 type Described struct {
 	Commands []string // the commands that print the object
 	Object   any      // the zero value of its type, a struct that embeds Head

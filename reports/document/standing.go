@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Standing says how a run, many runs, or the outcomes of one law compare with what is expected. All forms of a report
-// use its words and its mark. If a law was broken, the words and the mark never look like a pass, even if the violation
-// was expected.
+// Standing says how a run, many runs, or the outcomes of one law compare with what is expected. All output formats of a
+// report use its words and its mark. If a law was broken, the words and the mark never look like a pass, even if the
+// violation was expected.
 type Standing struct {
 	Result Result
 	Broken bool // whether a law was violated
@@ -52,7 +52,8 @@ func verdicts() []string {
 	return slices.Sorted(maps.Keys(said))
 }
 
-// nothing reports whether this standing has no verdict and no expectation to compare with another standing.
+// nothing reports whether the standing has neither a verdict nor an expectation that could be compared with those of
+// another standing.
 func (s Standing) nothing() bool {
 	return s.Result == NotJudged || s.Result == Passed && s.came() == "" && !s.Named && !s.Promise
 }

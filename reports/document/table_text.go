@@ -109,9 +109,8 @@ func (l *layout) place(t *Table, width int) {
 	}
 }
 
-// add puts a range of columns into the last part of the table. If they do not fit, it puts them into a new part. The
-// third argument is the cell at which the last part ends before that. add returns the cell at which the last part ends
-// afterwards.
+// add puts a range of columns into the last part of the table. If they do not fit, it puts them into a new part. end is
+// the cell at which the last part ends so far. add returns the cell at which the last part ends afterwards.
 func (l *layout) add(t *Table, columns span, end, width int) int {
 	need, last := l.through(t, columns), len(t.Columns)-1
 	if columns.to > last && t.Columns[last].Words {

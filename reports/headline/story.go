@@ -49,8 +49,9 @@ func (s *story) about() string {
 	return string(s.f.About)
 }
 
-// two describes what two clients did at the same time, or one client twice: both were in a section, or both had
-// something. For a semaphore, it says instead that there were more clients than permits.
+// two says that two clients were in the same situation at once, or that one client was in it twice. The situation is
+// given by a verb, in its forms for one client (once) and for two (both), and by the words after it. For a semaphore,
+// the text says that there were more holders than permits.
 func (s *story) two(once, both, what string) string {
 	if n := s.h.Header.Permits; n > 1 {
 		return fmt.Sprintf("%d holders of %d permits %s %s at once", max(n+1, len(s.f.Holders)), n, both, what)

@@ -17,7 +17,7 @@ func Law(name string) Part { return Explained(name, checker.Law(name).Says()) }
 // Heading returns the heading of a section.
 func Heading(words string) Part { return All(El("h2", Law(words)), Newline) }
 
-// Note returns a remark with a name above it, which may be empty.
+// Note returns a remark that begins with a name in bold. The name may be empty.
 func Note(name, words string) Part {
 	return All(El("p", Class("note"), El("b", Text(name)), Text(" "+words)), Newline)
 }

@@ -28,8 +28,8 @@ func (p *Writer) Beside(slug string) string {
 	return (&url.URL{Path: filepath.Base(Beside(p.path, slug))}).String()
 }
 
-// Mentions reports whether the page so far contains a word. It also finds the word with a capital letter, at the start
-// of a sentence.
+// Mentions reports whether the page contains a word so far. At the start of a sentence, the word may begin with a
+// capital letter.
 func (p *Writer) Mentions(word string) bool {
 	shown := p.body.String()
 	return strings.Contains(shown, word) || strings.Contains(shown, strings.ToUpper(word[:1])+word[1:])

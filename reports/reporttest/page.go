@@ -75,7 +75,8 @@ func safe(text string) error {
 	return nil
 }
 
-// Explained returns how many laws a page names with an explanation. It returns an error if a law has no explanation.
+// Explained returns the number of laws that a page names and explains. It returns an error if the page names a law
+// without an explanation, or explains a law that it does not name.
 func Explained(text string) (n int, err error) {
 	for _, law := range checker.Laws {
 		named := strings.Contains(text, ">"+string(law)+"<")
@@ -91,7 +92,7 @@ func Explained(text string) (n int, err error) {
 	return n, err
 }
 
-// Pasted returns how often a text contains a command in a form that a shell accepts. The command may extend over
+// Pasted returns how many times a text contains a command in a form that a shell accepts. The command may extend over
 // several lines.
 func Pasted(text, call string) int {
 	return strings.Count(continued.ReplaceAllString(text, ""), call)

@@ -1,6 +1,6 @@
 package text
 
-// This file defines how counts, shares, lists and times are written in all forms of a report.
+// This file defines how counts, shares, lists and times are written in all output formats of a report.
 
 import (
 	"fmt"

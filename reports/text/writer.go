@@ -175,8 +175,8 @@ func (p *Writer) Include(draft *Writer) {
 	}
 }
 
-// Title writes the subject of a report and, after it, a description of the size of the result, which may be empty. It
-// writes the verdict at the right margin.
+// Title writes the subject of a report and, after it, a description of the size of the result. The description may be
+// empty. The verdict is written at the right margin.
 func (p *Writer) Title(name, what, standing string, tone Style) {
 	if what != "" {
 		what = "  " + what

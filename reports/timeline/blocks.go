@@ -18,7 +18,8 @@ type Timeline struct {
 	leftOut []string
 }
 
-// New returns a timeline. The function arrange returns its lanes. It is called once, when the timeline is first shown.
+// New returns a timeline. The function arrange returns the timeline's lanes. arrange is called once, when the timeline
+// is first shown.
 func New(arrange func() *Lanes) *Timeline { return &Timeline{lanes: sync.OnceValue(arrange)} }
 
 // Text draws the history with time running downwards.

@@ -85,7 +85,8 @@ func layTable(l *Lanes, shown []row, width int) *table {
 	return t
 }
 
-// shrink makes the table narrower by one step: it removes the keys of all locks but one, or a server, or a client.
+// shrink makes the table narrower by one step: it removes the keys of all locks except one, or one server, or one
+// client.
 func (t *table) shrink() {
 	switch {
 	case len(t.keys) > 1:

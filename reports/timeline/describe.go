@@ -136,8 +136,8 @@ func (t *describer) acquire(e *history.Event) string {
 	return who + " never learns whether it got" + cmp.Or(lock, " the lock") + because(e)
 }
 
-// lease returns the token and says until when the holder believes that it holds the lock. The long form also says which
-// servers the holder counted.
+// lease describes a lease: its token, and how long the holder believes that it holds the lock. The long form also lists
+// the servers that the holder counted.
 func (t *describer) lease(e *history.Event) string {
 	g := e.Grant
 	if g == nil {

@@ -2,7 +2,7 @@
 // running to the right.
 //
 // Goals: a reader sees how a critical section outlives its lease; every event in the witness of a violation is shown;
-// equal histories give equal texts and pages. Non-goals: checking a history (package checker), and the rest of a
+// equal histories give identical texts and pages. Non-goals: checking a history (package checker), and the rest of a
 // report.
 //
 // A history is first arranged in lanes (lanes, arrange): which client was in which section and under which lease, which
@@ -40,7 +40,7 @@ type Lanes struct {
 	serverOf  map[history.Process]int
 	madeBy    map[history.Attempt]history.Process
 	// laneOf and laneAt are for clients that do several things at once and so have several lanes. laneOf gives the lane
-	// of an attempt. laneAt gives the lane of the event at a position. laneAt is needed because an event may not name
+	// of an attempt. laneAt gives the lane of the event at a position. laneAt is needed because not every event names
 	// its attempt: a request for a lock has no attempt yet.
 	laneOf   map[history.Attempt]int
 	laneAt   map[int]int
@@ -85,8 +85,8 @@ type section struct {
 	Shared  bool
 	Ended   history.F // Release, Lost or Crashed; empty if the section was still open when the recording ended
 	// Validity is the lease that the holder was told it has, in true time. Each window lasts from the decision to the
-	// end of the stated validity, but no longer than until the call of release. Windows that touch after an extension
-	// are joined. Validity may extend beyond the end of the recording.
+	// end of the stated validity, but not beyond the call of release. Windows that touch after an extension are joined.
+	// Validity may extend beyond the end of the recording.
 	Validity []window
 }
 

@@ -382,7 +382,7 @@ func fill(order []int, rows []row, first, last, enough int) []int {
 	return order
 }
 
-// farness returns by how much the weight of a row is reduced because the row is the given number of rows away from the
+// farness returns how much the weight of a row is reduced because the row is the given number of rows away from the
 // witness. The weight of a fault is never reduced to zero, because a fault may show its effect long after it struck.
 func farness(r *row, rows int) int {
 	if r.weight == weightFault {

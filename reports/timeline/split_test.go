@@ -34,7 +34,7 @@ func goroutines(n int) *history.History {
 }
 
 // TestGoroutinesOfOneServiceAreSeenApart checks that each goroutine has a lane with a name of its own, in the text and
-// in the picture. The lane shows its wait and its section, and the times of different goroutines differ.
+// in the picture. The lane shows the goroutine's wait and section, and the times of different goroutines differ.
 func TestGoroutinesOfOneServiceAreSeenApart(t *testing.T) {
 	l := Arrange(goroutines(3), nil)
 	l.ToTheMicrosecond()

@@ -350,8 +350,8 @@ func sectionSign(lane *clientLane, lock history.Lock, r *row) (rune, text.Style)
 	return ' ', text.Plain
 }
 
-// leaseStands describes the lease that a client was told, at a row. runs reports whether the lease is running there.
-// begun reports whether it began at this row.
+// leaseStands describes, for a row, the lease that a client was told. runs reports whether the lease is running at that
+// row, and begun whether it began there.
 func leaseStands(lane *clientLane, lock history.Lock, r *row) (begun, runs bool) {
 	for i := range lane.Sections {
 		s := &lane.Sections[i]

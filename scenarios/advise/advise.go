@@ -19,8 +19,8 @@
 // promises.
 //
 // Goals: no advice that was not tried. Changes come from the tables of the format, so a new key is tried without a line
-// of code here. Non-goals: the effort that a change means for the people who carry it out, and changes of what the
-// clients do, which a lock cannot make.
+// of code here. Non-goals: the effort of the people who carry out a change, and changes to what the clients do, because
+// these are not changes to the lock.
 package advise
 
 import (
@@ -54,7 +54,7 @@ type Options struct {
 // confirming is the number of fresh plans that confirm a change, as a multiple of Options.Seeds.
 const confirming = 50
 
-// Advice is the result of a search: what was tried, and how each change did.
+// Advice is the result of a search: what was tried, and how well each change worked.
 type Advice struct {
 	Seeds  int           // as in the Options
 	Budget time.Duration // as in the Options
@@ -150,8 +150,8 @@ func (a *Advice) seemsToKeep(t *Tried) bool {
 		!slices.ContainsFunc(t.Otherwise, a.counts)
 }
 
-// counts reports whether a breach counts against a change. This is so if some lock can prevent it and the advice is
-// about its law.
+// counts reports whether a breach counts against a change. It counts if some lock can prevent it and the advice is
+// about the broken law.
 func (a *Advice) counts(b Breach) bool { return b.Nature == "" && a.asks(b.Law) }
 
 // asks reports whether the advice is about a law. If the lock breaks under its own faults, the advice is only about the
@@ -272,7 +272,8 @@ func (a *Advice) tryAll(ctx, searching context.Context) error {
 // seem to keep every promise.
 const Confirmed = 3
 
-// confirm sorts the changes and runs the first ones under many more fresh plans, until their order no longer changes.
+// confirm sorts the changes and runs the first ones under many more fresh plans. It repeats this until the order no
+// longer changes.
 func (a *Advice) confirm(ctx context.Context) error {
 	for {
 		a.rank()

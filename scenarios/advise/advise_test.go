@@ -98,7 +98,7 @@ func TestFencingSavesTheDataFromAPause(t *testing.T) {
 // Mends reports whether the changes mend a law.
 func (t *Tried) Mends(l checker.Law) bool { return slices.Contains(t.Mended, l) }
 
-// someSeeds is the number of seeds for advice in tests that do not run at full size.
+// someSeeds is the number of seeds for advice in tests that run even without FENCEPOST_FULL.
 const someSeeds = 5
 
 func TestSavingChanges(t *testing.T) {
@@ -155,8 +155,8 @@ func TestSavingChanges(t *testing.T) {
 	}
 }
 
-// The runs of each file that the command advise writes come out as the file expects, even with seeds that the trials
-// did not use. The mended laws hold.
+// The runs of each file that the command advise writes have the outcomes that the file expects, even with seeds that
+// the trials did not use. The mended laws hold.
 func TestFilesComeOutAsTheyClaim(t *testing.T) {
 	for i, name := range []string{"setnx-holder-crash", "kleppmann-clock-jump", "kleppmann-gc-pause",
 		"failover-loses-lock"} {

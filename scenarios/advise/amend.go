@@ -1,6 +1,6 @@
 // This file changes the text of a scenario file so that its author recognizes it. Comments, the order of the keys and
 // unchanged lines stay, and the changes look as if the author had made them. The syntax tree of
-// github.com/goccy/go-yaml makes the changes and prints the text. Its printer loses blanks before comments and some
+// github.com/goccy/go-yaml makes the changes and prints the text. Its printer loses spaces before comments and some
 // empty lines, which asWritten restores. At the end, the new text is compared with a format.Document to which the same
 // changes were made; if they differ, this is an error. It is also an error if there are comments inside { } or [ ],
 // because the printer drops these.
@@ -25,7 +25,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// edit is one change of a document. It either sets the scalar at a path such as "lock.ttl" (a path of format.Document),
+// edit is one change to a document. It either sets the scalar at a path such as "lock.ttl" (a path of format.Document),
 // or removes what is at the path.
 type edit struct {
 	Path   string
@@ -88,7 +88,7 @@ func rewritten(text []byte, edits []edit) ([]byte, error) {
 	return text, nil
 }
 
-// amended applies one edit to the syntax tree of a text and prints the tree.
+// amended applies one edit to the syntax tree of the text, and prints the tree.
 func amended(text string, e edit) (string, error) {
 	f, err := parser.ParseBytes([]byte(text), parser.ParseComments)
 	if err != nil {
@@ -105,7 +105,7 @@ func amended(text string, e edit) (string, error) {
 	return asWritten(text, f.String()), nil
 }
 
-// comments counts the comments in a text.
+// comments counts the comments in text.
 func comments(text string) (n int) {
 	for _, t := range lexer.Tokenize(text) {
 		if t.Type == token.CommentType {
@@ -242,7 +242,7 @@ func nodeOf(line string, column int) ast.Node {
 	return f.Docs[0].Body
 }
 
-// asWritten restores in the printed text what the printer has changed: the blanks in lines, the columns of comments,
+// asWritten restores in the printed text what the printer has changed: the spaces in lines, the columns of comments,
 // and the comments and empty lines around removed lines.
 func asWritten(before, printed string) string {
 	rest := strings.Split(strings.TrimRight(before, "\n"), "\n")
@@ -262,7 +262,7 @@ func asWritten(before, printed string) string {
 }
 
 // aligned moves the comment at the end of a line to the column that it has in the lines before, if there is room. It
-// does not move a comment that was separated from its code by a single blank.
+// does not move a comment that was separated from its code by a single space.
 func aligned(line string, before []string) string {
 	code, comment := trailing(line)
 	if comment == "" {

@@ -45,7 +45,7 @@ func assemble(t testing.TB, seed uint64) (*scenarios.Scenario, nemesis.Plan) {
 // one returns one of the given values, chosen at random.
 func one[T any](a *assembly, of ...T) T { return of[a.dice.IntN(len(of))] }
 
-// chance returns true with a probability of percent %.
+// chance returns true with the given probability, in percent.
 func (a *assembly) chance(percent int) bool { return a.dice.IntN(100) < percent }
 
 // skeleton draws the settings that every scenario has.
@@ -92,7 +92,7 @@ func (a *assembly) begin(lines []string) {
 	}
 }
 
-// share returns a percentage of the TTL.
+// share returns the given percentage of the TTL, as text.
 func (a *assembly) share(percent int) string {
 	return format.DurationText(int64((a.ttl * time.Duration(percent) / 100).Truncate(time.Millisecond)))
 }
@@ -138,7 +138,7 @@ func (a *assembly) settings() {
 	}
 }
 
-// value returns a random value of a form, with times in proportion to the TTL.
+// value returns a random value for a form, with times in proportion to the TTL.
 func (a *assembly) value(f *format.Form) string {
 	if n := a.dice.IntN(len(f.Words) + 1); n < len(f.Words) {
 		return f.Words[n]

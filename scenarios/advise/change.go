@@ -226,10 +226,10 @@ func alternatives(f *format.Form, now format.Value) (list []string) {
 	return list
 }
 
-// documented is the drift allowance in the examples of the Redlock documentation: 1 %, in parts per million.
+// documented is the drift allowance in the examples of the Redlock documentation: 1%, in parts per million.
 const documented = 10_000
 
-// restartDelay returns how long a crashed server must stay away so that all leases that it may have forgotten have
+// restartDelay returns how long a crashed server must stay down so that all leases that it may have forgotten have
 // ended: the longest TTL, plus a tenth for clock differences. It returns zero if no fault makes a server come back
 // sooner.
 func (b *subject) restartDelay() time.Duration {

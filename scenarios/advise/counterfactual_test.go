@@ -10,24 +10,24 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/claims"
 )
 
-// These are the seeds of the first assembled scenario in the default test and in the test at full size. The latter
-// starts at a seed that was never used during development.
+// These are the seeds of the first assembled scenario in the default test and in the full test. The full test starts at
+// a seed that was never used during development.
 const (
 	everydayAssembly = 1
 	fullAssembly     = 14_900_000
 )
 
 // TestCausesAreNecessaryAndRemediesHelp checks the explanations of violations in assembled scenarios with further runs.
-// It removes each fault that an explanation names. In 99 % of the cases, the violation must disappear. It also follows
-// each sentence of a remedy. In 98 % of the cases, this must help, and no remedy may be in force already. With
-// FENCEPOST_FULL=1, the test tries a thousand violations, at most 25 for each pair of law and cause.
+// It removes each fault that an explanation names. In 99% of the cases, the violation must disappear. It also follows
+// each sentence of a remedy. In 98% of the cases, this must help, and the scenario must not follow the remedy already.
+// With FENCEPOST_FULL=1, the test tries a thousand violations, at most 25 for each pair of law and cause.
 func TestCausesAreNecessaryAndRemediesHelp(t *testing.T) {
 	from, enough, each := uint64(everydayAssembly), 25, 2
 	if testkit.Full() {
 		from, enough, each = fullAssembly, 1000, 25
 	}
 	wrongs := claims.NewWrongs(t)
-	// The default test tries so few remedies that a single failure would already exceed 2 %. It therefore tolerates
+	// The default test tries so few remedies that a single failure would already exceed 2%. It therefore tolerates
 	// two, because one scenario may lead to two findings with the same remedy.
 	spare := testkit.Size(2, 0)
 	n, r := claims.NewNecessity(t, wrongs), newRemedyTrials(t, wrongs)

@@ -16,8 +16,8 @@ import (
 // its data.
 type counterparts map[sim.ProcessID][]sim.ProcessID
 
-// mostCastings limits the number of different counterparts that are tried for the same faults. castingDraws limits the
-// number of random draws that are made to find them.
+// mostCastings is the maximum number of castings that are tried for the same faults. castingDraws is the maximum number
+// of random draws that are made to find them.
 const (
 	mostCastings = 24
 	castingDraws = 500

@@ -76,7 +76,7 @@ func undecided(base, t *Tried, law checker.Law) bool {
 }
 
 // anew looks for a promise that the unchanged lock keeps and the changed lock breaks under the same faults. It returns
-// the first such breach. If there is none, but no run of the changed lock shows anymore that it keeps the promise, it
+// the first such breach. If there is none, but no run of the changed lock still shows that it keeps the promise, it
 // returns a breach without a cause. Otherwise it returns nil.
 func (b *subject) anew(base, t *Tried, law checker.Law) *Breach {
 	find := func(before, now *Trial, excused func(why string, gradual bool) bool) *Breach {

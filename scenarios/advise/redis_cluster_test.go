@@ -82,7 +82,7 @@ func assembleCluster(t testing.TB, seed uint64, protocols []*locks.Definition) (
 }
 
 // TestRemediesHelpInARedisCluster follows each remedy for a lock that a Redis Cluster lost when it elected a replica.
-// All remedies must help, and none may be in force already.
+// All remedies must help, and the scenario must not follow any of them already.
 func TestRemediesHelpInARedisCluster(t *testing.T) {
 	r := newRemedyTrials(t, claims.NewWrongs(t))
 	protocols := onClusters(t)

@@ -380,7 +380,7 @@ func slewing(b *subject, p *nemesis.Plan) []edit {
 	return nil
 }
 
-// sparing removes the faults of the given kinds.
+// sparing returns a function that removes the faults of the given kinds from a plan.
 func sparing(kinds ...nemesis.Kind) func(*subject, *nemesis.Plan) []edit {
 	return func(_ *subject, p *nemesis.Plan) []edit {
 		p.Faults = slices.DeleteFunc(slices.Clone(p.Faults), func(f nemesis.Fault) bool {
@@ -390,7 +390,7 @@ func sparing(kinds ...nemesis.Kind) func(*subject, *nemesis.Plan) []edit {
 	}
 }
 
-// serversBack makes servers restart if they would otherwise stay away forever.
+// serversBack makes servers restart if they would otherwise stay down forever.
 func serversBack(b *subject, p *nemesis.Plan) []edit {
 	known := b.scenario.Targets()
 	p.Faults = slices.Clone(p.Faults)
@@ -446,7 +446,7 @@ func drifts(b *subject, p *nemesis.Plan) (fast, slow int) {
 	return fast, slow
 }
 
-// longLease makes the lease so long that its holder renews it in time, even if the holder's clock is slow and the
+// longLease makes the lease so long that its holder renews it on time, even if the holder's clock is slow and the
 // others' clocks are fast.
 func longLease(b *subject, p *nemesis.Plan) []edit {
 	longest := time.Duration(0)
@@ -501,7 +501,8 @@ func renewDeadline(b *subject, _ *nemesis.Plan) []edit {
 	return edits
 }
 
-// longExtension makes an extension last as long as the original lock.
+// longExtension removes the setting for the lease of an extension, so that an extension lasts as long as the original
+// lease.
 func longExtension(b *subject, _ *nemesis.Plan) (edits []edit) {
 	sections := []string{""}
 	for _, client := range b.doc.Keys("overrides") {

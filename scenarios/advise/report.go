@@ -27,7 +27,7 @@ type Report struct {
 }
 
 // breach describes how often a promise is broken, and by what: "ownership in 3 of 20 runs: removed by non-owner". A
-// breach without a cause means that none of the runs shows anymore that the lock keeps the promise.
+// breach without a cause means that no run still shows that the lock keeps the promise.
 func breach(b Breach) string {
 	if b.Cause == (checker.Cause{}) {
 		return string(b.Law) + " no longer holds in any run"
@@ -355,7 +355,7 @@ func lasting(lease time.Duration) string {
 	return "for " + nemesis.FormatDuration(lease)
 }
 
-// breaches returns the table of broken laws. It shows how often each law was broken, and by what.
+// breaches returns the table of broken laws. It shows in how many runs each law was broken, and by which causes.
 func (a *Report) breaches() document.Table {
 	t := document.Table{Heading: "broken", Columns: []document.Column{{Title: "runs"}, {Title: "by", Words: true}}}
 	for _, l := range a.Broken {

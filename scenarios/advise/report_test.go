@@ -15,8 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// The table fits the screen, whatever the number of broken laws is. Its last column, the number of servers, is never
-// cut off.
+// The table fits the screen, no matter how many laws are broken. Its last column, the number of servers, is never cut
+// off.
 func TestAdviceFitsTheScreen(t *testing.T) {
 	for _, width := range []int{80, 100, 160} {
 		for n := 1; n <= len(checker.Laws); n++ {

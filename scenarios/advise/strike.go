@@ -14,7 +14,7 @@ import (
 
 // translated applies a plan to a changed lock. It replaces each process that a fault names with its counterparts. A
 // fault of one process becomes a fault of each counterpart, and a cut becomes one cut between all of them. spared lists
-// the faults that have no target. A crashed server stays away for at least the given time.
+// the faults that have no target. A crashed server stays down for at least the given time.
 func translated(
 	p nemesis.Plan, s *scenarios.Scenario, with counterparts, restart time.Duration,
 ) (q nemesis.Plan, spared []string) {
@@ -70,7 +70,7 @@ const downAfterFailOver = 5 * time.Second
 
 // mix returns the mix from which fresh faults for a lock are drawn. If the lock broke under its own faults, this is the
 // scenario's mix restricted to similar faults: of the same kinds, with the same losses, and striking the same kinds of
-// processes. Otherwise it is the scenario's mix. Servers stay away for as long as the changes require.
+// processes. Otherwise it is the scenario's mix. Servers stay down for as long as the changes require.
 func (b *subject) mix(s *scenarios.Scenario, changes []Change) draw.Mix {
 	m := s.Mix
 	if b.own {
@@ -127,7 +127,7 @@ func likeOwn(faults []nemesis.Fault, m draw.Mix) draw.Mix {
 	return m
 }
 
-// processKindOf returns whether a process is a client, the resource or a server.
+// processKindOf returns the kind of a process: client, resource or server.
 func processKindOf(p sim.ProcessID) nemesis.ProcessKind {
 	switch {
 	case strings.HasPrefix(string(p), "client-"):

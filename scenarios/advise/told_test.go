@@ -20,7 +20,7 @@ import (
 
 // remedyTrials follows each sentence that an explanation gives as a remedy, alone and under the same plan. A sentence
 // helps if one way to follow it helps. A sentence that the scenario cannot follow does not help. A sentence that the
-// scenario already follows counts as in force.
+// scenario already follows is counted as already in force.
 type remedyTrials struct {
 	t                       *testing.T
 	wrongs                  *claims.Wrongs
@@ -33,13 +33,13 @@ func newRemedyTrials(t *testing.T, wrongs *claims.Wrongs) *remedyTrials {
 		notFormat: map[string]int{}}
 }
 
-// idle returns the number of remedies that did not help. inForce returns the number of remedies that were already in
-// force.
+// idle returns the number of remedies that did not help. inForce returns the number of remedies that the scenario
+// already followed.
 func (r *remedyTrials) idle() int    { return r.wrongs.Count("no help") + r.wrongs.Count("impossible") }
 func (r *remedyTrials) inForce() int { return r.wrongs.Count("in force") }
 
-// report logs how often each remedy was tried and how often it helped. It also logs which remedies were not tried, and
-// why.
+// report logs how many times each remedy was tried and how many times it helped. It also logs which remedies were not
+// tried, and why.
 func (r *remedyTrials) report() {
 	r.t.Logf("%d applied: %d helped, %d did not, %d were in force already", r.applied,
 		r.applied-r.idle()-r.inForce(), r.idle(), r.inForce())
@@ -186,8 +186,9 @@ func TestRemediesAreConfirmed(t *testing.T) {
 	}
 }
 
-// TestRemediesHelpWhateverStrikes follows each remedy in the runs of package claims (claims.Stories). 98 % of them must
-// help, and none may be in force already. With FENCEPOST_FULL=1, the test continues until it has followed 500 remedies.
+// TestRemediesHelpWhateverStrikes follows each remedy in the runs of package claims (claims.Stories). 98% of them must
+// help, and the scenario must not follow any of them already. With FENCEPOST_FULL=1, the test continues until it has
+// followed 500 remedies.
 func TestRemediesHelpWhateverStrikes(t *testing.T) {
 	enough, rounds, each := 40, 10, 1
 	if testkit.Full() {

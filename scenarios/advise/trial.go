@@ -57,7 +57,7 @@ func (b *subject) patient(s scenarios.Scenario) *scenarios.Scenario {
 	return &s
 }
 
-// patience is the factor by which a run may last longer than the scenario's limit.
+// patience is the factor by which a run's time limit is increased beyond that of the scenario.
 const patience = 2
 
 // run runs a plan, judges the run and adds the result to a trial. If the clients' own program fails in the run, every
@@ -111,7 +111,7 @@ func (w *worker) given(ctx context.Context, until []checker.Law) error {
 	return nil
 }
 
-// elsewhereEach is the number of castings for each plan in addition to the first ones.
+// elsewhereEach is the maximum number of castings per plan that elsewhere tries, not counting the first casting.
 const elsewhereEach = 3
 
 // elsewhere runs the same plans with their faults moved to other servers, until stop returns true.
@@ -272,9 +272,9 @@ func (w *worker) everyday() (plans []nemesis.Plan) {
 // othersShare is the ratio of fresh plans to plans that are drawn with faults of all kinds.
 const othersShare = 4
 
-// draws returns a function that returns the ith plan. Plans are drawn from the mix. If vary is set, some are variations
-// of its plan instead: at first the systematic variations, then random variations that alternate with drawn plans.
-// draws returns nil if no plan can strike anything.
+// draws returns a function that returns the ith plan. Plans are drawn from the mix. If vary is set, some plans are
+// variations of the plan in vary instead: at first the systematic variations, then random variations that alternate
+// with drawn plans. draws returns nil if no plan can strike anything.
 func (w *worker) draws(from draw.Mix, vary *variation) (func(i int) nemesis.Plan, error) {
 	s := *w.tried.scenario
 	s.Mix = from
@@ -295,7 +295,7 @@ func (w *worker) draws(from draw.Mix, vary *variation) (func(i int) nemesis.Plan
 	}, nil
 }
 
-// restartOf returns the minimum time that crashed servers must stay away after some changes.
+// restartOf returns the minimum time for which crashed servers must stay down after some changes.
 func restartOf(changes []Change) (d time.Duration) {
 	for _, c := range changes {
 		d = max(d, c.restart)
@@ -303,7 +303,7 @@ func restartOf(changes []Change) (d time.Duration) {
 	return d
 }
 
-// changed returns the scenario's document with some changes, without its faults, expectations and promises.
+// changed returns the scenario's document with the given changes, and without its faults, expectations and promises.
 func (b *subject) changed(changes []Change) *format.Document {
 	doc := b.doc.Clone()
 	apply(doc, edits(changes))

@@ -134,8 +134,8 @@ func scaled(d time.Duration, below func(int) int, grow float64) time.Duration {
 	return time.Millisecond
 }
 
-// turned returns another process of the same kind: the one that is the given number of places further in the list,
-// counted in a circle. A replica is replaced by a replica of the other master.
+// turned returns another process of the same kind: the one that is turn places further in the list, where the first
+// process follows the last. A replica is replaced by a replica of the other master.
 func (v *variation) turned(id sim.ProcessID, turn int) sim.ProcessID {
 	masters := slices.DeleteFunc(v.known.Servers(), func(p sim.ProcessID) bool {
 		return strings.Contains(string(p), "replica")

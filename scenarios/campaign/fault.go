@@ -12,8 +12,8 @@ import (
 type Fault struct {
 	Kind  nemesis.Kind `json:"kind"`
 	Drawn int          `json:"drawn"`
-	// Struck is the number of faults that struck. A fault strikes at its time or when its message is sent, if its
-	// target is up at that moment.
+	// Struck is the number of faults that struck. A fault strikes at the planned time, or when the message that it
+	// names is sent, if the target is up at that moment.
 	Struck int `json:"struck"`
 	// Met is the number of faults that struck WhileHeld. Between the start and the end of such a fault, some client
 	// that the fault concerns requested or held a lock. A fault of servers, of the resource or of links between them
@@ -33,7 +33,8 @@ type Planned struct {
 	Met    int    `json:"met"`
 }
 
-// PlannedIn returns the counts of each fault of a plan for the run with history h: 1 if the fault struck in it, else 0.
+// PlannedIn returns a Planned for each fault of a plan. Its counts are for the single run with history h, so each of
+// them is 0 or 1.
 func PlannedIn(plan []nemesis.Fault, h *history.History) []Planned {
 	var s Strikes
 	faults := NewPlanned(plan)
@@ -41,7 +42,7 @@ func PlannedIn(plan []nemesis.Fault, h *history.History) []Planned {
 	return faults
 }
 
-// NewPlanned returns zero counts for each fault of a plan.
+// NewPlanned returns a Planned for each fault of a plan, with all counts zero.
 func NewPlanned(plan []nemesis.Fault) []Planned {
 	faults := make([]Planned, len(plan))
 	for i, f := range plan {
@@ -50,7 +51,7 @@ func NewPlanned(plan []nemesis.Fault) []Planned {
 	return faults
 }
 
-// NewFaults returns zero counts for each kind of fault, in the order of nemesis.Kinds.
+// NewFaults returns a Fault for every kind of fault, in the order of nemesis.Kinds, with all counts zero.
 func NewFaults() []Fault {
 	list := make([]Fault, len(nemesis.Kinds))
 	for i, k := range nemesis.Kinds {
@@ -165,8 +166,8 @@ func (s *Strikes) client(e *history.Event) {
 	}
 }
 
-// concerns reports whether a fault affects a client. A fault that strikes clients affects only these. A fault that
-// strikes no client affects all clients.
+// concerns reports whether a fault affects a client. A fault that strikes clients affects only those clients. A fault
+// that strikes no client affects all clients.
 func concerns(f *nemesis.Fault, client history.Process) bool {
 	others := false
 	for _, p := range f.On() {

@@ -26,7 +26,7 @@ func (c Crew) Report(what string, done, of int) {
 	}
 }
 
-// Do runs jobs like InOrder, and reports progress each time a result has been passed to take.
+// Do runs jobs like InOrder, and reports progress each time it has passed a result to the function take.
 func Do[R any](ctx context.Context, c Crew, what string, n int, start func() func(job int) (R, error),
 	take func(job int, r R) error) (done int, err error) {
 	return InOrder(ctx, c.Workers, n, start, func(job int, r R) error {
@@ -40,7 +40,7 @@ func Do[R any](ctx context.Context, c Crew, what string, n int, start func() fun
 // the function take in the order of the jobs, on the caller's goroutine, so the outcome does not depend on the number
 // of workers. The function start is called once for each worker; the function that it returns is never called
 // concurrently. InOrder stops early at the first error of a job or of take. It also stops when ctx is done, after
-// finishing the jobs that have begun. done is the number of results passed to take.
+// finishing the jobs that have begun. done is the number of results that InOrder has passed to take.
 func InOrder[R any](ctx context.Context, workers, n int, start func() func(job int) (R, error),
 	take func(job int, r R) error) (done int, err error) {
 	workers = cmp.Or(max(workers, 0), runtime.GOMAXPROCS(0))

@@ -4,7 +4,7 @@ import "context"
 
 // Stage is work that can be divided among processes. It consists of positions 0 to Size-1. Any process that runs the
 // same program can carry out any positions in any order. It needs only Spec and the numbers of the positions. If a
-// position is carried out twice, both results are equal.
+// position is carried out twice, both results are identical.
 type Stage struct {
 	Name string `json:"name"` // unique within the search, such as "seeds"
 	Spec []byte `json:"spec"` // what the positions mean, in addition to the subject of the search
@@ -25,8 +25,8 @@ type Part struct {
 
 // Hands carries out stages, on the cores of this process or on other machines.
 type Hands interface {
-	// Do carries out all positions of a stage. It passes the result of each position to take once, in any order, on the
-	// caller's goroutine. It stops early when ctx is done, or at the first error of take.
+	// Do carries out all positions of a stage. It calls take once with the result of each position, in any order, on
+	// the caller's goroutine. It stops early when ctx is done, or at the first error of take.
 	Do(ctx context.Context, s Stage, take func(Part) error) error
 }
 

@@ -30,8 +30,8 @@ type Assessment struct {
 	Words  document.Cell // may be empty
 }
 
-// Table returns a table with a row for each law. The last column has the given title and shows the words of the
-// assessments. If the title is empty, there is no such column.
+// Table returns a table with a row for each law. The last column has the given title and contains the text of each
+// assessment. If the title is empty, there is no such column.
 func (t Laws) Table(last string, assess func(Law) Assessment) document.Table {
 	table := document.Table{Heading: "law"}
 	for _, c := range countColumns {
@@ -79,8 +79,8 @@ func (t Laws) RateTable(p checker.Promise) document.Table {
 	})
 }
 
-// against compares the counts of a law with a promise. If the law was violated without breaking the promise, the
-// assessment has no result.
+// against compares the counts of a law with a promise. A violation does not break the promise if the law is not
+// promised or if the cause is excused. If there were only such violations, the assessment has no result.
 func (l Law) against(p checker.Promise) Assessment {
 	switch {
 	case l.Breaks() > 0 && slices.Contains(p.Laws, l.Law):
@@ -95,7 +95,7 @@ func (l Law) against(p checker.Promise) Assessment {
 
 // rate returns the percentage of runs that violated the law, among the freely drawn runs that exercised it. If some
 // runs broke the promise, it counts only these. Otherwise it counts all violations. If there were no violations, it
-// returns an upper bound for the percentage.
+// returns an upper bound on the percentage.
 func (l Law) rate(r document.Result) string {
 	free := l.Free()
 	share := func(n int) string {

@@ -25,8 +25,8 @@ func tableText(t document.Table, width int) []string {
 	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 }
 
-// TestAColumnIsOneEntry adds one entry to countColumns: a column that shows how often a law was exercised. The column
-// must appear with its title before the rate. Nothing else may change.
+// TestAColumnIsOneEntry adds one entry to countColumns: a column that shows in how many runs a law was exercised. The
+// column must appear with its title before the rate. Nothing else may change.
 func TestAColumnIsOneEntry(t *testing.T) {
 	laws, promise := counted(Counts{Holds: 900, Violated: 100}), checker.Promise{Laws: checker.Laws}
 	before := tableText(laws.RateTable(promise), 100)
@@ -72,8 +72,8 @@ func TestTheTableOfLawsFitsATerminal(t *testing.T) {
 	}
 }
 
-// TestALawIsMarkedByWhatWasPromised checks that a broken promise is marked as a failure. A law that was violated
-// without a promise is neither a pass nor a failure, and a law that was never exercised is not a pass.
+// TestALawIsMarkedByWhatWasPromised checks that a broken promise is marked as a failure. A violated law that was not
+// promised is neither a pass nor a failure, and a law that was never exercised is not a pass.
 func TestALawIsMarkedByWhatWasPromised(t *testing.T) {
 	all := checker.Promise{Laws: checker.Laws}
 	for _, c := range []struct {

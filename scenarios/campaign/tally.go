@@ -91,7 +91,7 @@ func (l Law) Free() Counts {
 // Laws contains the counts of several laws, in a fixed order.
 type Laws []Law
 
-// NewLaws returns zero counts for the laws.
+// NewLaws returns counts for the given laws, all zero.
 func NewLaws(laws []checker.Law) Laws {
 	list := make(Laws, len(laws))
 	for i, law := range laws {
@@ -202,7 +202,7 @@ func (t *Findings) add(f Finding) {
 // confidence is the probability that a rate is below its upper bound.
 const confidence = 0.95
 
-// UpperBound returns the highest failure rate per run for which n runs all pass with a probability of 5 %. This is 1 -
+// UpperBound returns the highest failure rate per run for which n runs all pass with a probability of 5%. This is 1 -
 // 0.05^(1/n), about 3/n (the rule of three). For no runs it is 1, because nothing is known.
 //
 // It assumes that the runs are independent draws from one mix of faults. Runs with different seeds are independent,

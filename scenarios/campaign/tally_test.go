@@ -47,7 +47,7 @@ func TestARunCountsForEachCause(t *testing.T) {
 	}
 }
 
-// TestUpperBound checks that the bound is the rate at which n runs pass with a probability of 5 %: (1 - rate)^n = 0.05.
+// TestUpperBound checks that the bound is the rate at which n runs pass with a probability of 5%: (1 - rate)^n = 0.05.
 func TestUpperBound(t *testing.T) {
 	if UpperBound(0) != 1 {
 		t.Error("something is known of no runs")

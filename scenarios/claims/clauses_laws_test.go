@@ -64,7 +64,7 @@ func (p *proof) stale(m []string) string {
 	return cmp.Or(p.effect("write", m[1], m[2], m[3]), p.effect(m[4], m[5], m[6], m[7]), order)
 }
 
-// builtOn checks from which value a write was computed. The regexp groups in m are value, WHO, TIME, value, op and
+// builtOn checks which value a write was computed from. The regexp groups in m are value, WHO, TIME, value, op and
 // TIME.
 func (p *proof) builtOn(m []string) string {
 	return cmp.Or(p.effect("write", m[2], m[3], m[4]),
@@ -77,8 +77,8 @@ func (p *proof) builtOn(m []string) string {
 // overwritten checks that a value had been overwritten. The regexp groups in m are value, WHO and TIME.
 func (p *proof) overwritten(m []string) string { return p.effect("write", m[2], m[3], m[4]) }
 
-// stuck checks how long nobody acquired a lock. The regexp groups in m are NAMED, LOCK, TIME, TIME, calm, TIME and
-// TIME, where calm is text about faults.
+// stuck checks for how long no client acquired a lock. The regexp groups in m are NAMED, LOCK, TIME, TIME, calm, TIME
+// and TIME, where calm is text about faults.
 func (p *proof) stuck(m []string) string {
 	h := &p.History.Header
 	limit := h.TTL + h.Hold + h.Slack
@@ -187,8 +187,8 @@ func (p *proof) circle(m []string) string {
 	return ""
 }
 
-// uncapped checks since when a client has held the lock, and what its declared hold is. The regexp groups in m are
-// NAMED, TIME and TIME.
+// uncapped checks the time since which a client has held the lock, and the hold time that the history declares. The
+// regexp groups in m are NAMED, TIME and TIME.
 func (p *proof) uncapped(m []string) string {
 	hold := p.History.Header.Hold
 	return cmp.Or(unless(at(hold, m[3]), fmt.Sprintf("the declared hold is %v", hold)),
@@ -407,7 +407,7 @@ func (p *proof) there() string {
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1] + " were"
 }
 
-// judged checks the number of cases that were judged for a law that holds. The only regexp group in m is COUNT.
+// judged checks the stated number of cases in which a law that holds was judged. The only regexp group in m is COUNT.
 func (p *proof) judged(m []string) string {
 	n := strconv.Itoa(p.seen)
 	return unless(p.Outcome != checker.Holds || n == m[1], n)
@@ -447,8 +447,8 @@ func (p *proof) orderSlack(m []string) string {
 	return unless(at(slack, m[1]), slack.String())
 }
 
-// leftFree checks how long a lock was granted to nobody. The regexp groups in m are NAMED, LOCK, TIME, TIME, TIME and
-// TIME.
+// leftFree checks for how long no client was granted a lock. The regexp groups in m are NAMED, LOCK, TIME, TIME, TIME
+// and TIME.
 func (p *proof) leftFree(m []string) string {
 	turn := p.History.Header.Order.Turn
 	free := false // whether a stretch without a grant lasts from the one instant for the stated time

@@ -32,7 +32,7 @@ func (p *proof) entered(m []string) string {
 		left))
 }
 
-// left returns a text that says how a section ended.
+// left returns a phrase that says how a section ended.
 func (p *proof) left(s *Section) string {
 	if s.End == Open {
 		return "it never did"
@@ -273,7 +273,7 @@ var (
 )
 
 // keyWent checks how and when a key was removed. The regexp groups in m are extension, WHO, NAMED, how, TIME, down,
-// because, by and WHO. The group down says how the server had been stopped before.
+// because, by and WHO. The group named down says how the server had been stopped before.
 func (p *proof) keyWent(m []string) string {
 	gone := p.event(func(_ int, e *history.Event) bool {
 		there := string(e.Process) == m[4] || m[5] == "was lost in a failover" && p.together(string(e.Process), m[4])
@@ -311,7 +311,8 @@ func (p *proof) together(a, b string) bool {
 		})
 }
 
-// wentDown returns a text that says how the server in the event with the given index last went down before that event.
+// wentDown returns a phrase that says how the server in the event with the given index last went down before that
+// event.
 func (p *proof) wentDown(at int) string {
 	how, server := "never did", p.History.Events[at].Process
 	for i := range p.History.Events[:at] {
@@ -363,21 +364,21 @@ func (p *proof) setNext(i int) history.Attempt {
 	return ""
 }
 
-// early checks by how much a key expired too early. The regexp groups in m are TIME and TIME.
+// early checks how much too early a key expired. The regexp groups in m are TIME and TIME.
 func (p *proof) early(m []string) string {
 	return p.shown("key", func(i int, e *history.Event) bool {
 		return expired(e) && at(p.due(i), m[2]) && at(p.due(i)-e.Time, m[1])
 	})
 }
 
-// counted checks until when a client considered its lease valid. The regexp groups in m are NAMED and TIME.
+// counted checks the time until which a client considered its lease valid. The regexp groups in m are NAMED and TIME.
 func (p *proof) counted(m []string) string {
 	return p.shown("lease", func(_ int, e *history.Event) bool {
 		return e.Grant != nil && is(e.Process, "", m[1], "") && at(e.Grant.Until, m[2])
 	})
 }
 
-// stated checks the beginning and the end of a lease, as the client was told. The regexp groups in m are NAMED, TIME
+// stated checks the beginning and the end of a lease, as stated to the client. The regexp groups in m are NAMED, TIME
 // and TIME. If the second time is missing, the lease had ended when it was granted.
 func (p *proof) stated(m []string) string {
 	return p.shown("lease", func(_ int, e *history.Event) bool {
@@ -386,8 +387,8 @@ func (p *proof) stated(m []string) string {
 	})
 }
 
-// overBefore checks that a lease was over before it was granted: the client had been told of an earlier end, or its key
-// was gone or expired by then. The regexp groups in m are NAMED, TIME and TIME.
+// overBefore checks that a lease had ended before it was granted: the client had been told of an earlier end, or its
+// key was gone or expired by then. The regexp groups in m are NAMED, TIME and TIME.
 func (p *proof) overBefore(m []string) string {
 	if p.stated(m) == "" {
 		return ""
@@ -477,8 +478,8 @@ func (p *proof) spells(m []string) string {
 	return ""
 }
 
-// spell returns the time of a fault's start and end. place is the index of the event at which the fault struck. to is
-// Never if the end is not recorded.
+// spell returns the times at which a fault started and ended. place is the index of the event at which the fault
+// struck. to is Never if the end is not recorded.
 func (p *proof) spell(place string) (from, to history.Time) {
 	i := p.event(func(i int, _ *history.Event) bool { return fmt.Sprint(i) == place })
 	struck := &p.History.Events[i]
@@ -491,8 +492,8 @@ func (p *proof) spell(place string) (from, to history.Time) {
 	return struck.Time, p.History.Events[over].Time
 }
 
-// heldUp checks that a client's operation took effect later than it was called. The regexp groups in m are op, NAMED,
-// TIME and TIME.
+// heldUp checks that a client's operation took effect only some time after it was called. The regexp groups in m are
+// op, NAMED, TIME and TIME.
 func (p *proof) heldUp(m []string) string {
 	call := p.event(func(_ int, e *history.Event) bool {
 		called := string(e.F) == m[1] || e.F == history.Extend && m[1] == "extension"

@@ -70,7 +70,7 @@ var clauses = []clause{
 		`(read|write) at TIME`, (*proof).builtOn),
 	says(`had been overwritten by LOCK of WHO at TIME`, (*proof).overwritten),
 
-	// phrases about clients that were stuck, and the clients for which they waited
+	// phrases about clients that were stuck, and about the clients that they waited for
 	says(`NAMED asked for LOCK at TIME. From TIME on([a-z, ]*) nobody acquired the lock for TIME; the limit is TIME`,
 		(*proof).stuck),
 	says(`left for a quorum of COUNT`, (*proof).quorum),
@@ -143,7 +143,7 @@ func (p *proof) event(matches func(i int, e *history.Event) bool) int {
 	return Open
 }
 
-// shown returns "" if an event matches. Otherwise it returns a text that says that there is no such event.
+// shown returns "" if an event matches. Otherwise it returns a message that says that there is no such event.
 func (p *proof) shown(what string, matches func(i int, e *history.Event) bool) string {
 	if p.event(matches) == Open {
 		return "the history shows no such " + what

@@ -53,7 +53,8 @@ func TestAJumpOfAllClocksChangesNoEffect(t *testing.T) {
 	}
 }
 
-// comparesClocks reports whether some server in a run compares its clock with a reading from before the jump.
+// comparesClocks reports whether some server in a run compares its clock with a reading that it took before the jump of
+// all clocks.
 func comparesClocks(s *scenarios.Scenario, p nemesis.Plan) bool {
 	if s.Servers.Backend != locks.OnRedis || s.Servers.Persistence != store.Everysec {
 		return s.Servers.MinReplicasToWrite > 0

@@ -105,7 +105,7 @@ func (n *Necessity) trials(s *Story, named []int) {
 	}
 }
 
-// alone matches the sentence of an explanation that says that the violation does not occur without a certain fault.
+// alone matches the sentence of an explanation that says that the violation does not occur without a given fault.
 var alone = regexp.MustCompile(`It does not come about without "([^"]*)"`)
 
 // repeated reports whether the ith fault of the plan has the same text in a history as another fault of the plan.
@@ -136,7 +136,8 @@ func (n *Necessity) names(s *Story) [][]int {
 	return named
 }
 
-// longestFirst returns the indices of the faults, sorted such that no line comes before a longer line that contains it.
+// longestFirst returns the indices of the faults, sorted so that a fault never comes before one whose line is longer
+// and contains its own.
 func longestFirst(faults []nemesis.Fault) []int {
 	places := make([]int, len(faults))
 	for i := range places {

@@ -110,8 +110,8 @@ func (p *proof) leases(s *Section) (all []lease) {
 	return all
 }
 
-// whole returns the beginning and the end of the unbroken period that l and its adjoining leases form, among all leases
-// of a section.
+// whole returns the beginning and the end of the unbroken period that contains the lease l. The period consists of l
+// and the adjoining leases of the same section.
 func (p *proof) whole(l lease) (from, to history.Time) {
 	all := p.leases(l.of)
 	from, to = l.from, l.to
@@ -148,7 +148,7 @@ func pattern(text string) *regexp.Regexp {
 }
 
 // clause is a phrase of an explanation that contains numbers. The function truth checks the groups of the phrase's
-// pattern. It returns "" if they are right, and otherwise a text with the correct values.
+// pattern. It returns "" if they are right, and otherwise a message with the correct values.
 type clause struct {
 	text string
 	*regexp.Regexp

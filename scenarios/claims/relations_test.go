@@ -110,7 +110,7 @@ func isDeadline(e *history.Event) bool {
 	return e.F == history.KeySet && e.Member != "" && err == nil && millis > 1e12
 }
 
-// line returns the contents of an event as text, without its index and without absolute times.
+// line returns the contents of an event as text. It omits the index and absolute times.
 func line(e *history.Event) string {
 	value := e.Value
 	if isDeadline(e) {

@@ -71,7 +71,8 @@ func unused(r *rand.Rand, names nemesis.Names) []nemesis.Fault {
 	}
 }
 
-// renamedCommand returns the plan with the command from renamed to the command to, in each fault that names it.
+// renamedCommand returns the plan with one command renamed in each fault that names it. The arguments from and to are
+// the old and the new name.
 func renamedCommand(p nemesis.Plan, from, to string) nemesis.Plan {
 	p.Faults = slices.Clone(p.Faults)
 	for i := range p.Faults {

@@ -22,7 +22,7 @@ var fixed = []string{"limit", "bound"}
 const mostVaried = 3
 
 // Variation returns s with one to three settings changed, for all clients or for one. A new value may be any value that
-// the format accepts. The result has no faults of its own. Equal seeds give equal variations.
+// the format accepts. The result has no faults of its own. The same seed always gives the same variation.
 func Variation(s *scenarios.Scenario, seed uint64) (*scenarios.Scenario, error) {
 	dice := rand.New(rand.NewPCG(seed, 0x76617279))
 	doc, err := format.ParseDocument(s.Name, s.Text())

@@ -172,7 +172,7 @@ func (c *Contender) tasks(row *Lock, runs int) []task {
 	return tasks
 }
 
-// survive returns the task that measures how often the lock survives the trouble, for one cell of the table.
+// survive returns the task that counts the runs in which the lock survives the trouble, for one cell of the table.
 func (c *Contender) survive(cell *Survival, t Trouble, runs int) task {
 	scenario := c.survival(t, cell.Fencing)
 	keep := func(laws campaign.Laws, made int) {
@@ -190,7 +190,7 @@ func (c *Contender) survive(cell *Survival, t Trouble, runs int) task {
 }
 
 // expectation returns the outcomes that a scenario file should expect: one for each law that had the same outcome in
-// all runs. If the outcomes change later, a run of the file shows it.
+// all runs. If the outcomes change later, a run of the file no longer meets its expectation.
 func expectation(laws campaign.Laws, runs int) string {
 	var b strings.Builder
 	for i := range laws {

@@ -177,7 +177,8 @@ var troubles = []Trouble{
 		Text: "A majority of the servers, or both of a pair, are gone for good. Nobody can get a lock any more."},
 }
 
-// absent returns the reason why a lock is not run under a trouble, or "" if it is run.
+// absent returns the reason why a lock is not run under the trouble with the given name (see Trouble), or "" if it is
+// run.
 func (c *Contender) absent(trouble string, fencing bool) string {
 	replicated := c.Agreed || strings.Contains(c.Servers, "replicas")
 	switch {

@@ -60,7 +60,7 @@ func (o *Odds) Article() float64 { return math.Pow(o.Chance, float64(o.Servers))
 // measured returns the fraction of runs in which mutual exclusion was lost.
 func (o *Odds) measured() float64 { return float64(o.Lost) / float64(o.Runs) }
 
-// interval returns the 99 % confidence interval of the measured fraction (Wilson score interval).
+// interval returns the 99% confidence interval of the measured fraction (Wilson score interval).
 func (o *Odds) interval() (low, high float64) {
 	const z = 2.5758293035489004 // the 99.5th percentile of the normal distribution
 	n, p := float64(o.Runs), o.measured()

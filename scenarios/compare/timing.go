@@ -178,7 +178,7 @@ func (s *stopwatch) read(h *history.History) {
 }
 
 // expectation returns what a scenario file should expect: the observed ranges of the metrics of single runs. If the
-// metrics change later, a run of the file shows it.
+// metrics change later, a run of the file no longer meets its expectation.
 func (s *stopwatch) expectation() string {
 	nanos := func(seconds float64) int64 { return int64(math.Round(seconds * 1e9)) }
 	count := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }

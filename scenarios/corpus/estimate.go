@@ -39,7 +39,7 @@ func (e estimate) average() float64 { return float64(e.Runs) / float64(e.Caught)
 // the same.
 const tail = 0.05
 
-// bounds returns the 90 % confidence interval of the mean number of runs, rounded outward to whole runs. high is
+// bounds returns the 90% confidence interval of the mean number of runs, rounded outward to whole runs. high is
 // infinite if no search caught the mutant.
 //
 // If a run catches the mutant with probability p, the mean is 1/p. If all d searches end with a catch, their total

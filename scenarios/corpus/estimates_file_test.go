@@ -79,16 +79,16 @@ func TestTheEstimatesAreThoseOfTheReport(t *testing.T) {
 
 var interval = regexp.MustCompile(`[0-9][0-9,]*–[0-9][0-9,]*`)
 
-// telling reports whether a few searches for a row's mutant show if the search has become worse. That is so if the
-// mutant is caught within few runs, and later in searches without aimed faults.
+// telling reports whether a few searches for a row's mutant are enough to show whether the search has become worse.
+// That is so if the mutant is caught within few runs, and later in searches without aimed faults.
 func telling(row string) bool {
 	is := interval.FindAllString(row, 2)
 	return len(is) == 2 && ends(is[0])[1] <= 30 && ends(is[0])[1] < ends(is[1])[0]
 }
 
 // near reports whether two rows agree: they have the same number of intervals, and these overlap pairwise. If faults,
-// servers or the way of drawing change, the numbers change slightly by chance. If the search gets worse, they change
-// much more.
+// servers, or the way in which faults are drawn change, the numbers change slightly by chance. If the search gets
+// worse, they change much more.
 func near(a, b string) bool {
 	as, bs := interval.FindAllString(a, -1), interval.FindAllString(b, -1)
 	if len(as) != len(bs) {

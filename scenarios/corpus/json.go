@@ -12,7 +12,7 @@ var Described = []document.Described{
 	{Commands: []string{"corpus"}, Object: corpusJSON{}, Is: "sound locks and broken variants of them"},
 }
 
-// corpusJSON contains no times, so equal runs give equal bytes.
+// corpusJSON contains no times, so identical runs give identical bytes.
 type corpusJSON struct {
 	document.Head
 	First      uint64          `json:"first_seed"`
@@ -25,7 +25,7 @@ type corpusJSON struct {
 	Slowest    []rareJSON      `json:"slowest,omitempty" doc:"why these mutants are seldom caught; present with several searches"`
 	Sound      []soundLockJSON `json:"sound"`
 	SoundRuns  *int            `json:"sound_runs,omitempty"`
-	// RateBelow is an upper bound for the rate of broken promises per run. It is set if no promise was broken.
+	// RateBelow is an upper bound on the rate of broken promises per run. It is set if no promise was broken.
 	RateBelow   *float64 `json:"rate_below,omitempty"`
 	Interrupted bool     `json:"interrupted" doc:"a signal ended the work early"`
 	Expected    bool     `json:"expected"`

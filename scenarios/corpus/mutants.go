@@ -37,7 +37,7 @@ const (
 	rare  = 20_000 // the fault must strike within a few milliseconds
 )
 
-// These are documents that describe a defect.
+// These are citations of documents that describe a defect.
 const (
 	collins = `Grace Collins (Leapcell), "Distributed locks with Redis: SETNX, Redlock and their controversies", ` +
 		"https://leapcell.io/blog"

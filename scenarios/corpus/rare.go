@@ -28,7 +28,8 @@ type Rare struct {
 	Struck []Struck     // one for each fault of Plan
 }
 
-// Struck is a fault of a plan, with how often the same promise is still broken if another fault replaces it.
+// Struck is a fault of a plan. It states in how many runs the same promise is still broken if another fault replaces
+// this one.
 type Struck struct {
 	Fault nemesis.Fault
 	// Places counts replacements by the same fault at other times, spread evenly over the run. A fault of one message
@@ -95,7 +96,7 @@ func rarity(ctx context.Context, m *Mutant, found *search.FirstViolation) (r Rar
 	return r, t.err
 }
 
-// striker runs plans and checks whether they violate a law by a certain cause.
+// striker runs plans and checks whether they violate a given law for a given cause.
 type striker struct {
 	ctx      context.Context
 	scenario *scenarios.Scenario
@@ -107,8 +108,8 @@ type striker struct {
 	err      error
 }
 
-// breaks reports whether a plan violates the law by the cause. It returns false if the mix excludes a fault of the
-// plan.
+// breaks reports whether a plan violates the given law for the given cause. It returns false if the mix excludes a
+// fault of the plan.
 func (t *striker) breaks(p nemesis.Plan) bool {
 	names := t.scenario.Targets()
 	excluded := func(f nemesis.Fault) bool {
@@ -128,7 +129,8 @@ func (t *striker) breaks(p nemesis.Plan) bool {
 	return f.By(t.cause) != nil
 }
 
-// replace runs the plan with other faults in place of its ith fault, and counts how often the promise is still broken.
+// replace runs the plan with other faults in place of its ith fault, and counts the runs in which the promise is still
+// broken.
 func (t *striker) replace(p nemesis.Plan, i int, within time.Duration) (s Struck, err error) {
 	s.Fault = p.Faults[i]
 	places := instants(s.Fault, within)

@@ -220,8 +220,8 @@ func (s *summary) add(e estimate) {
 	}
 }
 
-// String returns the summary as a sentence. The words in of name the group of violations that the summary is about.
-func (s *summary) String(of string) string {
+// String returns the summary as a sentence. The argument group names the group of violations that the summary is about.
+func (s *summary) String(group string) string {
 	return fmt.Sprintf("Of the %d violations %s, %d were missed from some start seed, %d take more than 500 schedules "+
-		"on average; the geometric mean is %.0f.\n", s.rows, of, s.unmet, s.rare, math.Exp(s.logs/float64(s.rows)))
+		"on average; the geometric mean is %.0f.\n", s.rows, group, s.unmet, s.rare, math.Exp(s.logs/float64(s.rows)))
 }

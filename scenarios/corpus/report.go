@@ -1,7 +1,7 @@
 package corpus
 
-// This file builds the report on a run of the corpus. A search that was not run never counts as a pass. Equal runs give
-// equal JSON, because the JSON contains no times of the host.
+// This file builds the report on a run of the corpus. A search that was not run never counts as a pass. Identical runs
+// give identical JSON, because the JSON contains no times of the host.
 
 import (
 	"cmp"
@@ -149,12 +149,11 @@ func (c *Corpus) caught() []MutantResult {
 	return list
 }
 
-// median returns the nearest-rank median of a value of the mutants. The argument of is a function that returns this
-// value for one mutant.
-func median[T cmp.Ordered](list []MutantResult, of func(MutantResult) T) T {
+// median returns the nearest-rank median of a value of the mutants. get returns this value for one mutant.
+func median[T cmp.Ordered](list []MutantResult, get func(MutantResult) T) T {
 	all := make([]T, len(list))
 	for i := range list {
-		all[i] = of(list[i])
+		all[i] = get(list[i])
 	}
 	return checker.NearestRank(all, 50)
 }
@@ -318,7 +317,7 @@ func (c *Corpus) caughtFacts() document.Facts {
 }
 
 // sound returns the table of the sound locks, followed by commands that repeat the broken promises. If no promise was
-// broken, the table is followed by an upper bound for the probability that a run breaks one.
+// broken, the table is followed by an upper bound on the probability that a run breaks one.
 func (c *Corpus) sound() []document.Block {
 	t := document.Table{Heading: "sound lock", Columns: []document.Column{{Title: "runs"},
 		{Title: "promises", Words: true}}}

@@ -228,7 +228,8 @@ func (c *Corpus) explore(ctx context.Context, o *Options) error {
 	return nil
 }
 
-// ofLock passes the stages of one sound lock's exploration on to hands.
+// ofLock is a campaign.Hands for the exploration of one sound lock. It passes each stage on to the campaign.Hands that
+// it contains.
 type ofLock struct {
 	hands campaign.Hands
 	name  string

@@ -463,7 +463,7 @@ func (r *Reader) gone(l *lock, e *history.Event) {
 	}
 }
 
-// heldGone adds the feature for a key that disappeared while its holder was in its section.
+// heldGone adds the feature for a key that disappeared while its holder was in the critical section.
 func (r *Reader) heldGone(l *lock, t *try, e *history.Event, own bool) {
 	switch {
 	case own:
@@ -482,7 +482,7 @@ func (r *Reader) heldGone(l *lock, t *try, e *history.Event, own bool) {
 	r.happensIf(t.gone == 3, thirdKeyGone)
 }
 
-// leftGone adds the feature for a key that disappeared while its holder was outside its section.
+// leftGone adds the feature for a key that disappeared while its holder was outside the critical section.
 func (r *Reader) leftGone(l *lock, t *try, e *history.Event, own bool) {
 	switch {
 	case own && t.phase == givenUp:

@@ -36,7 +36,7 @@ type entry struct {
 	value tree
 }
 
-// ParseDocument parses a text that consists of plain YAML mappings, lists and scalars. path names the text in errors,
+// ParseDocument parses text that consists of plain YAML mappings, lists and scalars. path names the text in errors,
 // which are of type *Error.
 func ParseDocument(path string, text []byte) (*Document, error) {
 	r, body, err := Read(path, text)

@@ -91,7 +91,7 @@ func (r *Reader) Err() error {
 	return &Error{Problems: r.problems}
 }
 
-// Found quotes a text from the file, and shortens it if it is long.
+// Found quotes text from the file. It shortens long text.
 func Found(s string) string {
 	if s == "" {
 		return "nothing"

@@ -38,7 +38,7 @@ type Form struct {
 	Zero string
 }
 
-// shortestPeriod is the minimum of a duration with Form.Recurs.
+// shortestPeriod is the shortest duration that a key with Form.Recurs accepts.
 const shortestPeriod = time.Millisecond
 
 // Recurring returns the key with Form.Recurs set.
@@ -80,7 +80,7 @@ func (k Key[T]) With(change func(*Form)) Key[T] {
 	return k
 }
 
-// Only returns a copy of the key that no longer accepts all of the key's words, but only the given ones.
+// Only returns a copy of the key whose accepted words are restricted to the given ones.
 func Only[T any, V ~string](k Key[T], words ...V) Key[T] {
 	return k.With(func(f *Form) {
 		f.Words = nil

@@ -21,7 +21,7 @@ import (
 
 // Reader reads the nodes of a YAML document and collects problems.
 type Reader struct {
-	// Elsewhere returns the names of the mappings that have a key. It is nil if this is not known.
+	// Elsewhere returns the names of the mappings that have a key. Elsewhere is nil if these names are not known.
 	Elsewhere func(key string) []string
 
 	path     string
@@ -30,7 +30,7 @@ type Reader struct {
 	problems []Problem
 }
 
-// Read parses a text of at most MaxFile bytes. path names the text in errors, which are of type *Error.
+// Read parses text of at most MaxFile bytes. path names the text in errors, which are of type *Error.
 func Read(path string, text []byte) (r *Reader, body ast.Node, err error) {
 	if len(text) > MaxFile {
 		return nil, nil, TooLarge(path, int64(len(text)))
@@ -51,7 +51,7 @@ type Field struct {
 	Sample  string // a value that the key accepts; empty if the value is a mapping or a list
 	Shown   bool   // Sample is the best example for the mapping
 	// Takes reports whether the key accepts a value. It does not store the value, but may record problems in the
-	// reader. It is nil if this is not known.
+	// reader. Takes is nil if it is not known which values the key accepts.
 	Takes func(ast.Node) bool
 }
 
@@ -147,7 +147,7 @@ func (r *Reader) Scalar(n ast.Node, what string) (string, bool) {
 	return text, ok && r.printable(StartOf(n), text)
 }
 
-// printable reports a problem if a text has control characters. YAML can express them with escapes, but reports cannot
+// printable reports a problem if text has control characters. YAML can express them with escapes, but reports cannot
 // show them.
 func (r *Reader) printable(place Place, text string) bool {
 	i := strings.IndexFunc(text, func(c rune) bool { return c != '\n' && c != '\t' && history.Unprintable(c) })

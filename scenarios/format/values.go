@@ -34,7 +34,7 @@ func Choose[T ~string](r *Reader, list ...T) func(ast.Node) (T, bool) {
 	}
 }
 
-// meant returns the word of a list that is most similar to a text. A YAML 1.1 word for true or false counts as "on" or
+// meant returns the word in a list that is most similar to a text. A YAML 1.1 word for true or false counts as "on" or
 // "off" if that is in the list.
 func meant(text string, list []string) string {
 	synonym := map[string]string{"true": "on", "yes": "on", "false": "off", "no": "off"}[strings.ToLower(text)]

@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// These are limits for the input of the YAML parser. Its time and memory grow with the square of each of these numbers.
+// These are limits on the input of the YAML parser. Its time and memory grow with the square of each of these numbers.
 // Scenarios have a few hundred tokens and at most three levels on one line.
 const (
 	maxTokens  = 20_000
@@ -43,7 +43,7 @@ func (r *Reader) yaml() ast.Node {
 	return r.document(parsed)
 }
 
-// document returns the body of the only document.
+// document returns the body of the file's only document. It reports a problem if the file contains a second document.
 func (r *Reader) document(parsed *ast.File) ast.Node {
 	var body ast.Node
 	for _, d := range parsed.Docs {

@@ -19,8 +19,7 @@ type request struct {
 	instead      string // reply that the client gets instead of the server's reply; empty: the server's reply
 }
 
-// given lists the settings of the scenario that the environment variables from work contain. Of the settings under lock
-// and work, a user's client gets no others.
+// given lists all settings under lock and work that a user's client gets in its environment variables (see work).
 var given = []string{"lock.name", "lock.ttl", "work.compute", "work.cycles", "work.hold", "work.locks", "work.take"}
 
 // work returns the environment variables that describe the work of a user's client.

@@ -128,7 +128,8 @@ func (c *child) setClock(text string) {
 	}
 }
 
-// reporting is the Env of a client that reports its records and points to the parent process.
+// reporting is the Env of a client. It reports the client's records to the parent process, and also the points that the
+// client passes.
 type reporting struct {
 	sim.Env
 	child *child

@@ -269,8 +269,8 @@ func (k *client) end() {
 	}
 }
 
-// Crashed kills the process. If the process had already ended by itself, the time of its end is unknown. alive is the
-// last time at which the process was certainly alive.
+// Crashed kills the process. If the process had already ended on its own, the time of its end is unknown. alive is the
+// last time at which the process was known to be alive.
 func (k *client) Crashed() (alive sim.Time) {
 	if k.Kill() {
 		return 0
@@ -384,7 +384,8 @@ func (t *tail) replace(p []byte) {
 	t.Write(p)
 }
 
-// all returns the stored output, without the passwords of URLs. If a part of the output was dropped, it says how much.
+// all returns the stored output, with the passwords in URLs hidden. If a part of the output was dropped, all says how
+// much.
 func (t *tail) all() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -395,7 +396,7 @@ func (t *tail) all() string {
 	return text
 }
 
-// last returns the last n bytes of the output, without the passwords of URLs.
+// last returns the last n bytes of the output, with the passwords in URLs hidden.
 func (t *tail) last(n int) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

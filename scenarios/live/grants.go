@@ -147,9 +147,10 @@ func (h *hold) answered(server sim.ProcessID, sent, now sim.Time) {
 	}
 }
 
-// agreed returns the grant of a lock that all servers grant together, because they keep one log. It counts from the
-// client's request for the lock, is granted by the time of the client's report, and lasts for the stated validity. If
-// no validity was stated, the grant lasts as long as the session or the key's lease; ok is false if that is not known.
+// agreed returns the grant of a lock that all servers grant together, because they keep one log. Its Since is the time
+// at which the client began to request the lock, and its Granted is the time of the client's report. It lasts for the
+// stated validity. If no validity was stated, the grant lasts as long as the session or the key's lease; ok is false if
+// that is not known.
 func (k *client) agreed(h *hold, r *report) (g sim.Grant, ok bool) {
 	w := k.stage.world
 	var until sim.Time

@@ -148,8 +148,8 @@ func TestAPauseBeyondTheLease(t *testing.T) {
 	}
 }
 
-// TestAClientOfOurOwnSeesHowLateItIs pauses one of Fencepost's own clients during its work for longer than its lease.
-// The client must not write if it checks its clock.
+// TestAClientOfOurOwnSeesHowLateItIs pauses one of Fencepost's own clients during its work, for longer than the lease.
+// If the client checks its clock, it must not write.
 func TestAClientOfOurOwnSeesHowLateItIs(t *testing.T) {
 	testkit.FullOnly(t)
 	t.Parallel()

@@ -94,7 +94,7 @@ func (v *Virtual) Close() {
 	v.idle = nil
 }
 
-// everyTwice says how many runs are made twice, to check that equal seeds give equal runs: one in everyTwice.
+// One in everyTwice runs is performed twice, to check that equal seeds give equal runs.
 const everyTwice = 32
 
 // carryOut performs the run of a plan. The error is a *[scenarios.CodeError] if the program cannot be run, or if a

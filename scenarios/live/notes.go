@@ -12,8 +12,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// mostArgument is the maximum length, in bytes, of an argument of a command in a run. A history contains a value and a
-// member in one line of at most 1 MiB. Each of their bytes may take up to six bytes in that line.
+// mostArgument is the maximum length, in bytes, of an argument of a command in a run. In a history, a value and a
+// member are on the same line, which may be at most 1 MiB long. Each of their bytes may take up to six bytes on that
+// line.
 const mostArgument = 64 << 10
 
 // tooLong returns the error reply to a command with an argument that is too long, or "" if all arguments are accepted.
@@ -43,14 +44,15 @@ func recordable(value string) string {
 	return "0x" + hex.EncodeToString([]byte(value))
 }
 
-// incidents collects distinct observations for the reader of a report, and counts how often each occurred.
+// incidents collects distinct observations for the reader of a report, and counts how many times each occurred.
 type incidents struct {
 	keys  []string
 	texts map[string]string
 	times map[string]int
 }
 
-// mostIncidents is the maximum number of distinct incidents that are kept. All others are only counted together.
+// mostIncidents is the maximum number of distinct incidents that are kept. Further incidents only increase a common
+// count.
 const mostIncidents = 50
 
 // add counts an incident. If add is called several times with the same key, only the first text is kept.
@@ -105,8 +107,8 @@ func (k *client) refused(server sim.ProcessID, args []string, answer []byte) {
 		fmt.Sprintf("%s refused %s of %s: %s", server, name, k.id, shown(line, 200)))
 }
 
-// shown returns the beginning of a text on one line, up to the maximum length in bytes. It omits control characters and
-// the passwords of URLs.
+// shown returns the beginning of a string on one line, up to the maximum length in bytes. It omits control characters
+// and the passwords of URLs.
 func shown(text string, most int) string {
 	text = strings.Map(func(c rune) rune {
 		if history.Unprintable(c) {
@@ -124,5 +126,5 @@ func shown(text string, most int) string {
 // userinfo matches the user and password in a URL.
 var userinfo = regexp.MustCompile(`(://)[^/\s"'@]*@`)
 
-// WithoutPasswords replaces the users and passwords in the URLs of a text with "…".
+// WithoutPasswords replaces the users and passwords in the URLs in a string with "…".
 func WithoutPasswords(text string) string { return userinfo.ReplaceAllString(text, "${1}…@") }

@@ -38,7 +38,8 @@ type record struct {
 	Grant *grant `json:",omitempty"`
 }
 
-// grant is the form of a sim.Grant in a report: it contains times instead of the marks of the client's world.
+// grant is the form of a sim.Grant in a report. It contains times instead of marks, because a sim.Mark cannot be
+// encoded.
 type grant struct {
 	Since, Granted sim.Time
 	Until          sim.Deadline

@@ -108,8 +108,8 @@ func rig() (*stage, *client) {
 }
 
 // TestWhatServersGrant checks that a grant consists of keys that the attempt has set and for which the replies have
-// arrived. It counts from the first request that set a key, begins with the reply that completed a quorum, and lasts
-// until the first key expires.
+// arrived. Its Since is the time of the first request that set a key. Its Granted is the time of the reply that
+// completed a quorum. It lasts until the first key expires.
 func TestWhatServersGrant(t *testing.T) {
 	st, k := rig()
 	h := &hold{step: acquiring, attempt: "client-1/2"}

@@ -247,8 +247,8 @@ func rounded(d time.Duration) time.Duration {
 	return d.Round(10 * time.Microsecond)
 }
 
-// leastTTL and leastSlack are the smallest values at which a stall of the host is unlikely to change the outcome of a
-// run.
+// leastTTL and leastSlack are the smallest TTL and the smallest slack at which a stall of the host is unlikely to
+// change the outcome of a run.
 const (
 	leastTTL   = 300 * time.Millisecond
 	leastSlack = 50 * time.Millisecond

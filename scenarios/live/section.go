@@ -130,7 +130,7 @@ func (k *client) asks(h *hold, r *report, ok func()) {
 	begin()
 }
 
-// age moves the owner values of the current attempt to those of earlier attempts.
+// age moves the owner values of the current attempt to the list of owner values of earlier attempts.
 func (h *hold) age() {
 	for _, v := range h.values { // some clients use one value for all attempts
 		h.old = append(slices.DeleteFunc(h.old, func(o owned) bool { return o.value == v }), owned{v, h.attempt})

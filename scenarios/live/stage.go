@@ -145,7 +145,7 @@ func (st *stage) interruptible() (stop func() bool) {
 	return context.AfterFunc(st.Context, func() { st.loop.Fail(ErrInterrupted) })
 }
 
-// UndecidedError reports that a run cannot be judged: a server ended by itself, or the host delayed every attempt to
+// UndecidedError reports that a run cannot be judged: a server ended on its own, or the host delayed every attempt to
 // start.
 type UndecidedError struct {
 	Err     error
@@ -339,7 +339,7 @@ func (st *stage) Declined(c *realtime.Conn, why error) {
 		"connection was closed", c.Client, c.Server, why))
 }
 
-// Received passes bytes of a server on to the client.
+// Received passes bytes from a server on to the client.
 func (st *stage) Received(c *realtime.Conn, b []byte, to *sim.Incoming) {
 	s, ok := c.State.(*state)
 	if !ok {

@@ -96,7 +96,7 @@ func (s *state) answered(to *sim.Incoming) (sent request) {
 	return sent
 }
 
-// received passes bytes of the server on to the client.
+// received passes bytes from the server on to the client.
 func (s *state) received(b []byte, to *sim.Incoming) {
 	sent := s.answered(to)
 	s.client.refused(s.conn.Server, sent.args, b)

@@ -33,7 +33,7 @@ func redisPy(t *testing.T) string {
 	return python + " workers/redis-py/worker.py"
 }
 
-// inVirtualTime returns a scenario of the catalogue that runs the given command as each client.
+// inVirtualTime returns a scenario of the catalogue whose clients all run the given command.
 func inVirtualTime(t *testing.T, name, command string) *scenarios.Scenario {
 	t.Helper()
 	s, err := scenarios.Named(name)
@@ -145,7 +145,7 @@ func TestAProgramThatIsStartedByAScript(t *testing.T) {
 	}
 }
 
-// TestClientsEndWithTheirLastSection runs a worker that never ends by itself. Each client must be ended after the
+// TestClientsEndWithTheirLastSection runs a worker that never ends on its own. Each client must be ended after the
 // release of its last section, and not before.
 func TestClientsEndWithTheirLastSection(t *testing.T) {
 	worker := strings.Fields(redisPy(t))[1]

@@ -66,7 +66,7 @@ func (l *single) routedOnce(env sim.Env, r sim.Request, slot int) *sim.Reply {
 }
 
 // askForSlots asks one member after another which master serves the slots of the lock's keys. If no member replies, it
-// returns the masters of a new cluster.
+// returns the slots that the masters serve in a newly created cluster.
 func (l *single) askForSlots(env sim.Env) slots {
 	known := slots{}
 	for i := range l.config.Servers {

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// These are the Lua scripts, exactly as the documents print them.
+// These are the Lua scripts, exactly as the published documents print them.
 const (
 	// releaseScript deletes the key if it still has the owner's value (Sanfilippo, "Distributed locks with Redis").
 	releaseScript = `if redis.call("get",KEYS[1]) == ARGV[1] then
@@ -73,7 +73,7 @@ func setArgs(key history.Lock, value, millis string) []string {
 	return []string{"SET", string(key), value, "NX", "PX", millis}
 }
 
-// counted returns the numbers of masters and of replicas that must acknowledge a write, as the client requires.
+// counted returns how many masters and how many replicas the client requires to acknowledge a write.
 func (w *Wait) counted() (masters, replicas int) {
 	switch w.Fsync {
 	case MasterDisk:

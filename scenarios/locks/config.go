@@ -126,10 +126,10 @@ type Ending string
 
 const (
 	EndsWithLast Ending = "last-release" // with the release after which the client no longer holds the lock
-	// with the first release, even if the client acquired the lock several times and still holds it
+	// The keepalive ends with the first release, even if the client acquired the lock several times.
 	EndsWithFirst Ending = "first-release"
-	// never: it continues after the last release, until the server replies that the client does not have the lock
-	// (redisson 7272)
+	// The keepalive continues after the last release, until the server replies that the client does not have the lock
+	// (redisson 7272).
 	NeverEnds Ending = "never"
 )
 
@@ -166,7 +166,7 @@ type Config struct {
 	Patience time.Duration   // an acquire gives up after this time; 0: never
 	Attempts int             // an acquire gives up after this number of attempts; 0: no limit
 	Waits    sim.ClockKind   // clock on which patience is measured; default monotonic
-	// Abrupt ends a request in progress when the patience ends. Default: off.
+	// Abrupt ends a request in progress when the client stops waiting for the lock. Default: off.
 	Abrupt bool
 	// ReleaseOnFailure makes a client delete whatever a failed attempt may have left. Default: on; with one Redis, off.
 	ReleaseOnFailure bool
@@ -194,8 +194,8 @@ type Config struct {
 
 	// The next fields are only for locks on Redis that have an expiry.
 	Clock sim.ClockKind // clock that measures elapsed time and validity; default monotonic
-	// step 3 of the Redlock document; default: on, but with one Redis only if the client checks the validity or extends
-	// the lock
+	// ElapsedCheck turns on step 3 of the Redlock document. Default: on, but with one Redis only if the client checks
+	// the validity or extends the lock.
 	ElapsedCheck bool
 	Drift        Allowance  // default none; for Redlock 1 % + 2 ms
 	TokenScope   TokenScope // also used by locks without expiry; default: per-request

@@ -79,7 +79,8 @@ type sequencer string
 
 const (
 	modifyIndex sequencer = "modify-index" // index in the log of the last change of the key
-	// number of times the key was acquired since it was created, as in Consul's documentation
+	// the token is the number of times that the key has been acquired since it was created, as in Consul's
+	// documentation
 	lockIndex sequencer = "lock-index"
 )
 
@@ -164,7 +165,7 @@ func (l *consulLock) try(env sim.Env, patience time.Duration) *Hold {
 	return h
 }
 
-// enter waits until the session has acquired the key, for at most patience, and reports whether it has.
+// enter waits for the session to acquire the key, for no longer than patience, and reports whether it has.
 func (l *consulLock) enter(env sim.Env, h *Hold, patience time.Duration) bool {
 	s, start, index, taken := h.own.(*consulSession), env.Monotonic(), uint64(0), false
 	defer func() { l.library.counted(taken) }()

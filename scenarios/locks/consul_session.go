@@ -46,8 +46,8 @@ type consulCaller struct {
 	repeated bool
 }
 
-// call sends a request to one server after another until one answers or patience ends. If patience ends, the returned
-// answer has no Code.
+// call sends a request to one server after another until one answers or patience has passed. If no server answers in
+// this time, the returned answer has no Code.
 func (c *consulCaller) call(env sim.Env, attempt history.Attempt, patience time.Duration,
 	request http1.Request) (a consul.Answer) {
 	start := env.Monotonic()
@@ -82,7 +82,7 @@ func (c *consulCaller) ask(env sim.Env, attempt history.Attempt, timeout time.Du
 	return a
 }
 
-// openConsulSession creates a session and starts to renew it. It returns nil if no server answers in time.
+// openConsulSession creates a session and starts to renew it. It returns nil if no server answers within the TTL.
 func openConsulSession(env sim.Env, l *consulLock, attempt history.Attempt) *consulSession {
 	other := func(conn int) consulCaller { return consulCaller{config: l.config, conn: conn, at: l.caller.at} }
 	a := l.caller.call(env, attempt, l.config.TTL, consul.CreateSession(consul.SessionOptions{Name: sessionName,
@@ -96,8 +96,8 @@ func openConsulSession(env sim.Env, l *consulLock, attempt history.Attempt) *con
 	return s
 }
 
-// renew renews the session every half of its TTL, and every second after a failure. It stops when the TTL has passed
-// without a renewal. The lock is then lost, unless the client relies only on the monitor.
+// renew renews the session at intervals of half its TTL, and every second after a failure. It stops when the TTL has
+// passed without a renewal. The lock is then lost, unless the client relies only on the monitor.
 func (s *consulSession) renew(env sim.Env) {
 	ttl := s.caller.config.TTL
 	for wait := ttl / 2; s.alive(env); {

@@ -13,8 +13,8 @@ import (
 	rpc "github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// Etcd is etcd's own recipe (clientv3/concurrency): each client puts a key with its lease, and the oldest key holds the
-// lock.
+// Etcd is etcd's own recipe (clientv3/concurrency): each client puts a key that is attached to its lease, and the
+// client with the oldest key holds the lock.
 const Etcd Protocol = "etcd"
 
 func init() {
@@ -73,12 +73,12 @@ func init() {
 
 // etcdConfig contains the settings that only this protocol has.
 type etcdConfig struct {
-	// after waiting, the client checks whether its own key still exists (etcd issue 11456); default: on
+	// recheck makes the client check, after waiting, whether its own key still exists (etcd issue 11456); default: on
 	recheck   bool
 	count     leaseCount // default sending
 	line      lineKind   // default own-keys
 	keepAlive keepAlive  // default until-lost
-	// the client deletes its own key only if this attempt put it (etcd issue 22082); default: on
+	// compareRevision makes the client delete its own key only if this attempt put it (etcd issue 22082); default: on
 	compareRevision bool
 }
 
@@ -86,10 +86,11 @@ type etcdConfig struct {
 type leaseCount string
 
 const (
-	// the time at which the client sent the request that extended the lease: the client's count never ends later than
-	// the server's lease
+	// the client counts the lease from the time at which it sent the request that extended it, so the lease never ends
+	// later for the client than on the server
 	fromSending leaseCount = "sending"
-	// the time at which the reply arrived; the client checks the lease twice a second, as the released client does
+	// the client counts the lease from the time at which the reply arrived, and checks the lease twice a second, as the
+	// released client does
 	fromReceipt leaseCount = "receipt"
 )
 
@@ -134,7 +135,7 @@ var etcdKeys = []format.Key[etcdConfig]{
 		"a release deletes the client's key only if the same attempt put it (etcd issue 22082)"),
 }
 
-// withoutRedis maps settings of Redis locks to the reason why a lock on a coordination service does not accept them.
+// withoutRedis explains, for each setting of Redis locks, why a lock on a coordination service does not accept it.
 func withoutRedis(p Protocol, lease string) map[string]string {
 	name := string(p)
 	return map[string]string{
@@ -241,7 +242,8 @@ func (l *etcd) putting(h *Hold, key string) rpc.Op {
 	return rpc.Op{Kind: rpc.Put, Key: key, Value: string(h.Attempt), Lease: l.session.lease}
 }
 
-// line returns the operation that reads the oldest keys under the lock's name. These keys hold the lock.
+// line returns the operation that reads the oldest keys under the lock's name, one per permit. The clients that own
+// these keys hold the lock.
 func (l *etcd) line() rpc.Op {
 	prefix := string(l.config.Key) + "/"
 	return rpc.Op{Kind: rpc.Range, Key: prefix, End: rpc.Prefix(prefix), Order: rpc.ByCreate,
@@ -260,7 +262,7 @@ func (l *etcd) put(env sim.Env, h *Hold, key string) (first, entered bool) {
 		h.Token = history.Token(r.Revision)
 		return true, true
 	}
-	// put by an earlier request that got no reply
+	// If the key's value is the name of this attempt, an earlier request that got no reply has put the key.
 	if k := r.Results[0].Keys; len(k) > 0 && k[0].Value == string(h.Attempt) {
 		h.Token = history.Token(k[0].Create)
 		return true, true

@@ -47,8 +47,8 @@ const etcdRetry = 20 * time.Millisecond
 // leaseNotFound is etcd's error for a lease that has ended. Every member returns it.
 const leaseNotFound = "etcdserver: requested lease not found"
 
-// call sends a request until a member replies without an error, patience ends, or a member says that the lease has
-// ended. Every request of the recipe may be repeated.
+// call sends a request until a member replies without an error, patience has passed, or a member says that the lease
+// has ended. Every request of the recipe may be repeated.
 func (c *etcdCaller) call(env sim.Env, attempt history.Attempt, patience time.Duration,
 	call rpc.Call) (r rpc.Response, ok bool) {
 	start := env.Monotonic()
@@ -82,7 +82,8 @@ func (c *etcdCaller) member() sim.Conn {
 	return sim.Conn{Server: c.config.Servers[c.at], N: c.conn}
 }
 
-// openEtcdSession requests a lease and starts to keep it alive. It returns nil if no member replies in time.
+// openEtcdSession requests a lease and starts to keep it alive. It returns nil if no member replies within the given
+// time.
 func openEtcdSession(env sim.Env, l *etcd, attempt history.Attempt, patience time.Duration) *etcdSession {
 	s := &etcdSession{config: l.config, own: l.own, attempt: attempt, library: l.library,
 		caller: etcdCaller{config: l.config, conn: etcdKeepalives, at: l.caller.at}}
@@ -104,8 +105,8 @@ func (s *etcdSession) counted(env sim.Env, sent time.Duration, ttl int64) {
 	s.until = sent + time.Duration(ttl)*time.Second
 }
 
-// keepalive extends the lease every third of its TTL. If this fails, the lease counts as lost when it ends by the
-// client's own count.
+// keepalive extends the lease every third of its TTL. If this fails, the lease counts as lost as soon as it has ended
+// by the client's own clock.
 func (s *etcdSession) keepalive(env sim.Env) {
 	for !env.Sleep(s.config.TTL/3, &s.over) {
 		if s.own.keepAlive == untilError {
@@ -144,11 +145,12 @@ func (s *etcdSession) refresh(env sim.Env) bool {
 	return true
 }
 
-// looksEvery is how often the released client checks whether its lease has run out (clientv3, deadlineLoop).
+// looksEvery is the interval at which the released client checks whether its lease has run out (clientv3,
+// deadlineLoop).
 const looksEvery = 500 * time.Millisecond
 
-// giveUp signals that the lease is lost: immediately if the lease is counted from sending, otherwise at the client's
-// next check.
+// giveUp signals that the lease is lost: immediately if the lease is counted from the time of sending, otherwise at the
+// client's next check.
 func (s *etcdSession) giveUp(env sim.Env) {
 	if s.own.count == fromReceipt {
 		env.Sleep(looksEvery-env.Monotonic()%looksEvery, &s.over)
@@ -160,5 +162,5 @@ func (s *etcdSession) deadline() sim.Deadline {
 	return sim.Deadline{Clock: sim.Monotonic, At: s.until}
 }
 
-// alive reports whether the client may still rely on its lease, by its own count.
+// alive reports whether the client may still rely on its lease, by its own clock.
 func (s *etcdSession) alive(env sim.Env) bool { return !s.lost.Raised() && env.Monotonic() < s.until }

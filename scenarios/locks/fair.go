@@ -89,10 +89,10 @@ type placeTimes string
 
 const (
 	renewedPlaces placeTimes = "renewed" // place-timeout after its client last asked
-	// place-timeout after its client first asked, even if the client is still waiting (redisson 3004)
+	// A place expires place-timeout after its client first asked, even if the client is still waiting (redisson 3004).
 	fixedPlaces placeTimes = "fixed"
-	// place-timeout after the preceding place expires, so the timeouts of clients that are gone add up (redisson 1104,
-	// 6150)
+	// A place expires place-timeout after the preceding place does, so the timeouts of clients that are gone add up
+	// (redisson 1104, 6150).
 	addedPlaces placeTimes = "added"
 	keptPlaces  placeTimes = "kept" // never (redisson 4595)
 )

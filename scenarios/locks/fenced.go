@@ -48,7 +48,8 @@ type tokenRead string
 
 const (
 	tokenInStep tokenRead = "in-step" // from the script that acquires the lock
-	// from the counter, after the lock was acquired: it may be a later holder's token (Redisson's fenced lock)
+	// the client reads the token from the counter after it has acquired the lock, so the token may be a later holder's
+	// (Redisson's fenced lock)
 	tokenLater tokenRead = "later"
 )
 

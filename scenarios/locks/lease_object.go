@@ -81,11 +81,11 @@ type electionEnd string
 
 const (
 	leavesRecord electionEnd = "off"
-	// it reads the record and writes it without a holder, even if another client leads by then: it compares its
-	// identity with the holder that it saw earlier instead of the holder that it has just read (client-go from v0.34
-	// on)
+	// The leader reads the record and writes it without a holder, even if another client leads by then. It compares its
+	// identity with the holder that it saw earlier, not with the holder that it has just read (client-go from v0.34
+	// on).
 	clearsRecord electionEnd = "on"
-	// it writes only if the record still has the version that it knows (client-go v0.32)
+	// The leader writes the record only if the record still has the version that the leader knows (client-go v0.32).
 	clearsOwn electionEnd = "unless-changed"
 )
 
@@ -94,7 +94,7 @@ type observation string
 
 const (
 	sightOfChange observation = "change" // the time at which the candidate saw the record change, as in client-go
-	// the time in the record, which the leader took from its wall clock
+	// the candidate counts the lease from the time in the record, which the leader took from its wall clock
 	renewTime observation = "renew-time"
 )
 
@@ -103,7 +103,7 @@ type durationOf string
 
 const (
 	recordedDuration durationOf = "recorded" // the duration in the record, as in client-go
-	// the TTL that the candidate itself uses (client-go before v0.27; kubernetes 47671)
+	// the candidate assumes the TTL that it uses itself (client-go before v0.27; kubernetes 47671)
 	ownDuration durationOf = "own"
 )
 
@@ -151,7 +151,7 @@ func jittered(period time.Duration) time.Duration {
 	return time.Duration(jitterFactor * float64(period))
 }
 
-// withoutLeaseObject maps settings that other locks have to the reason why this lock does not accept them.
+// withoutLeaseObject explains, for each setting that only other locks have, why this lock does not accept it.
 func withoutLeaseObject() map[string]string {
 	all := withoutRedis(LeaseObject, "record")
 	all["release"] = "a leader of lease-object clears the record or leaves it: set release-on-cancel"
@@ -229,14 +229,14 @@ type election struct {
 	lost     sim.Signal    // raised to notify the client
 }
 
-// Acquire tries until the client leads.
+// Acquire tries until the client is the leader.
 func (l *leaseObject) Acquire(env sim.Env) (*Hold, error) {
 	l.now = &election{own: l.own, config: l.config, requests: etcdCaller{config: l.config},
 		renewals: etcdCaller{config: l.config, conn: etcdKeepalives}}
 	return l.retry(env, l.try, sleep)
 }
 
-// try makes one attempt. It returns nil if the client does not lead.
+// try makes one attempt. It returns nil if the client is not the leader afterwards.
 func (l *leaseObject) try(env sim.Env) *Hold {
 	h, e := &Hold{own: l.now}, l.now
 	e.attempt, e.identity = l.next(env)
@@ -262,7 +262,7 @@ func (l *leaseObject) try(env sim.Env) *Hold {
 	return h
 }
 
-// renewed updates a hold after a renewal of its lease. The next renewal begins after a period.
+// renewed updates a hold after a renewal of its lease. The next renewal begins one renewal period later.
 func (l *leaseObject) renewed(env sim.Env, h *Hold) {
 	until := l.own.givesUpAt(env)
 	if until != sim.Forever {
@@ -292,8 +292,8 @@ func (l *leaseObject) Release(env sim.Env, h *Hold) Answer {
 // Close does nothing.
 func (l *leaseObject) Close(sim.Env) {}
 
-// isTaken reports whether another client leads, according to the record that this client last saw. It returns false if
-// this client wrote that record itself.
+// isTaken reports whether another client is the leader, according to the record that this client last saw. It returns
+// false if this client wrote that record itself.
 func (e *election) isTaken(env sim.Env) bool {
 	holder := e.observed.HolderIdentity
 	return holder != "" && !strings.HasPrefix(holder, string(env.Name())+"_")

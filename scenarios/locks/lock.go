@@ -54,7 +54,8 @@ func answered(r *sim.Reply) Answer {
 
 // protocol is the part of Lock that each lock protocol implements itself.
 type protocol interface {
-	// Acquire tries until it holds the lock, or until it runs out of patience or attempts (ErrPatience).
+	// Acquire tries until it holds the lock. It gives up with ErrPatience according to Config.Patience and
+	// Config.Attempts.
 	Acquire(env sim.Env) (*Hold, error)
 	// Extend extends the hold and updates its Grant. If this fails, the error says why (ErrLost, ErrRefused,
 	// ErrUnanswered, ErrLate, ErrLimit).
@@ -221,7 +222,7 @@ func (l *reentrant) Release(env sim.Env, h *Hold) Answer {
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
 // Library is the state that the locks of one client share: the number of its attempts, its ZooKeeper session, and its
-// holds. The zero Library is ready to use.
+// holds. The zero value is ready to use.
 type Library struct {
 	Foreign Foreign // creates the client's locks if their protocol is FromLibrary
 
@@ -270,9 +271,9 @@ func (l *Library) counted(taken bool) {
 func (l *Library) Attempts() (made, taken int) { return l.attempts, l.taken }
 
 // prolonged extends the holds that depend on a session, after the session was extended until the given deadline. The
-// function depends selects these holds. If the client was paused and read the reply only after the deadline, nothing is
-// extended. For a hold that its client has not received yet, only the deadline is updated. In real time, holds may be
-// added or removed while the client of a hold is being notified.
+// function depends reports whether a hold depends on that session. If the client was paused and read the reply only
+// after the deadline, nothing is extended. For a hold that its client has not received yet, only the deadline is
+// updated. In real time, holds may be added or removed while the client of a hold is being notified.
 func (l *Library) prolonged(env sim.Env, until sim.Deadline, depends func(*Hold) bool) {
 	if until.At <= read(env, until.Clock) {
 		return
@@ -332,10 +333,11 @@ func (r *requester) next(env sim.Env) (history.Attempt, string) {
 
 func newValue(env sim.Env) string { return strconv.FormatUint(env.Rand(), 36) }
 
-// resting is a function that waits between two attempts. delay is a random delay, and left is the remaining patience.
+// resting is a function that waits between two attempts. delay is a random delay, and left is how much longer the
+// client is willing to wait.
 type resting func(env sim.Env, delay, left time.Duration)
 
-// left returns the remaining patience of a client, measured on its monotonic clock, for an acquire that began at start.
+// left returns how much longer a client is willing to wait, on its monotonic clock, for an acquire that began at start.
 func (c *Config) left(env sim.Env, start time.Duration) time.Duration {
 	if c.Patience == 0 {
 		return sim.Forever
@@ -343,8 +345,8 @@ func (c *Config) left(env sim.Env, start time.Duration) time.Duration {
 	return c.Patience - (env.Monotonic() - start)
 }
 
-// retryFor calls try until try returns a hold or the client's patience ends. The argument of try is the remaining
-// patience.
+// retryFor calls try until it returns a hold or Config.Patience has passed. The argument of try is the remaining part
+// of Config.Patience.
 func (r *requester) retryFor(env sim.Env, try func(env sim.Env, left time.Duration) *Hold) (*Hold, error) {
 	for start := env.Monotonic(); ; {
 		left := r.config.left(env, start)
@@ -358,7 +360,8 @@ func (r *requester) retryFor(env sim.Env, try func(env sim.Env, left time.Durati
 	}
 }
 
-// retry calls try until it returns a hold, or until the client runs out of patience or attempts.
+// retry calls try until it returns a hold. It gives up with ErrPatience according to Config.Patience and
+// Config.Attempts.
 func (r *requester) retry(env sim.Env, try func(sim.Env) *Hold, rest resting) (*Hold, error) {
 	start := read(env, r.config.Waits)
 	if r.config.TokenScope == PerAcquire {

@@ -119,7 +119,7 @@ func TestRedlockStatesTheValidityOfTheDocument(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		// The validity is TTL - elapsed - (1 % + 2 ms). Five round trips of 2 ms have passed.
+		// The validity is TTL - elapsed - (1% + 2 ms). Five round trips of 2 ms have passed.
 		if got, want := h.Remaining(env), 10*time.Second-10*time.Millisecond-102*time.Millisecond; got != want {
 			t.Errorf("validity %v, want %v", got, want)
 		}
@@ -404,8 +404,8 @@ func TestCarefulClientsCountFromTheRequest(t *testing.T) {
 	}
 }
 
-// TestAnAcquireMakesAsManyAttemptsAsItMay uses the maximum number of attempts in the documents' sample code, which is
-// three.
+// TestAnAcquireMakesAsManyAttemptsAsItMay sets the maximum number of attempts to three, as the published sample code
+// does.
 func TestAnAcquireMakesAsManyAttemptsAsItMay(t *testing.T) {
 	for _, protocol := range []Protocol{SetNX, SetNXExpire, SetNXPX, Fenced, Redlock} {
 		b := newBench(t, func(_, _ int, args []string) string {

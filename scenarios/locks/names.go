@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// NameProblem explains why a lock of the protocol cannot have the given name, and suggests the most similar possible
-// name (right). problem is empty if the name is allowed. right is empty if no similar name is possible.
+// NameProblem explains why a lock of the protocol cannot have the given name, and suggests the most similar name that
+// is allowed (right). problem is empty if the name is allowed. right is empty if there is no similar name.
 func NameProblem(p Protocol, name history.Lock) (problem, right string) {
 	if d := Define(p); d != nil && d.badName != nil {
 		return d.badName(name)

@@ -37,7 +37,7 @@ func init() {
 }
 
 const (
-	// makePermits is a script that fills the list, unless it was filled before.
+	// makePermits is a script that fills the list of permits, unless the list has been filled before.
 	makePermits = `if redis.call("set", KEYS[2], ARGV[1], "NX") then
     for i = 1, tonumber(ARGV[1]) do
         redis.call("rpush", KEYS[1], "permit-" .. i)

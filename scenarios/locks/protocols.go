@@ -10,10 +10,11 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// Setting is one setting of a lock in a scenario file: a key under lock.
+// Setting is one setting of a lock in a scenario file: a key in the "lock" mapping.
 type Setting = format.Key[Config]
 
-// Backend is the kind of servers that a protocol uses. Its name is that of the setting under servers that selects it.
+// Backend is the kind of servers that a protocol uses. Its name is also the name of the setting in the "servers"
+// mapping that selects it.
 type Backend string
 
 // These are the kinds of servers.
@@ -39,16 +40,17 @@ type Definition struct {
 	Later   bool            // the expiry is set in a second step, and the lock has none until then
 	Renews  bool            // the library keeps the lock alive in the background, so it may notify its client of a loss
 	Tokens  bool            // a holder gets a fencing token
-	// by default, a client does not delete its key when it releases the lock, but lets the key expire
+	// Leaves is set if, by default, a client does not delete its key when it releases the lock, but lets the key
+	// expire.
 	Leaves bool
 	Shares bool // the protocol is a semaphore, which is useful only with several permits
 	// Settings are the settings that the protocol accepts. Each includes its allowed words and its default for this
 	// protocol.
 	Settings []Setting
-	// Without maps settings that only other protocols accept to explanations: why this protocol does not accept the
-	// setting, and what to write instead.
+	// Without explains, for each setting that only other protocols accept, why this protocol does not accept it and
+	// what to write instead.
 	Without map[string]string
-	// Alike maps settings that must be equal for all clients to explanations: why they must be equal, and what to write
+	// Alike explains, for each setting that must be equal for all clients, why it must be equal and what to write
 	// instead of an override.
 	Alike map[string]string
 	// Measures returns the safety measures that a lock with these settings takes. If Measures is nil, it takes none.
@@ -68,12 +70,14 @@ type Definition struct {
 
 	make  func(requester) protocol
 	lasts func(*Config) time.Duration // see Lasts; nil: the TTL
-	// number of servers that must grant a lock; if it is nil, a majority if Several is set, otherwise 1
+	// quorum returns the number of servers that must grant a lock. If it is nil, the number is a majority if Several is
+	// set, and 1 otherwise.
 	quorum func(*Config) int
-	// sets the protocol's own settings that depend on the number of servers; nil if there are none
+	// complete sets those of the protocol's own settings that depend on the number of servers. It is nil if there are
+	// none.
 	complete func(c *Config, servers int)
-	// badName explains why a lock cannot have a name, and returns the most similar possible name, if any. If badName is
-	// nil, all names are possible.
+	// badName explains why a lock cannot have a name, and returns the most similar name that is allowed, if there is
+	// one. If badName is nil, all names are allowed.
 	badName func(history.Lock) (problem, right string)
 	// clash explains why the servers would treat the second of two locks as a part of the first, and what to write
 	// instead. If clash is nil, this cannot happen.

@@ -95,7 +95,7 @@ const (
 type releaseTo string
 
 const (
-	// every server, even those that did not grant the lock, as the document requires
+	// the client asks every server to release the lock, even those that did not grant it, as the document requires
 	releaseToAll        releaseTo = "all"
 	releaseToGranted    releaseTo = "granted"     // only servers that granted the lock (Grace Collins, step 5)
 	releaseToFirstError releaseTo = "first-error" // one after another, until one does not reply (Grace Collins, code)
@@ -106,7 +106,7 @@ type asking string
 
 const (
 	askEveryone asking = "all"
-	// one after another, until enough servers have granted the lock (Grace Collins, step 2)
+	// the client asks one server after another until enough servers have granted the lock (Grace Collins, step 2)
 	askUntilQuorum asking = "until-quorum"
 )
 
@@ -173,7 +173,7 @@ type ballot struct {
 	refused  int     // number of servers that did not accept the request, or did not carry it out
 	env      sim.Env
 	says     func(*sim.Reply) bool // reports whether a reply grants the request
-	// reports whether the remaining servers need not be asked; if it is nil, all servers are asked
+	// enough reports whether the remaining servers need not be asked. If it is nil, all servers are asked.
 	enough func(*ballot) bool
 	next   func(int, *sim.Reply) bool // the method value settle, created once
 }
@@ -204,7 +204,7 @@ func (l *redlock) try(env sim.Env) *Hold {
 	return nil
 }
 
-// acquire performs steps 1 to 4 of the document with the given TTL. If it succeeds, it sets a new Grant in h.
+// acquire performs steps 1 to 4 of the Redlock document with the given TTL. If it succeeds, it sets a new Grant in h.
 func (l *redlock) acquire(env sim.Env, h *Hold, ttl time.Duration) bool {
 	r := begin(env, l.config)
 	r.ttl = ttl
@@ -329,8 +329,8 @@ func (l *redlock) replicated(env sim.Env, h *Hold, set []voter) []voter {
 	return set
 }
 
-// wait asks masters how many of their replicas have the writes of the client's connection. It returns the masters for
-// which enough replicas have them.
+// wait asks masters how many of their replicas have received the writes that the client made on its connections. It
+// returns the masters for which enough replicas have them.
 func (l *redlock) wait(env sim.Env, h *Hold, asked []voter) []voter {
 	w := l.config.Wait
 	b := &ballot{}

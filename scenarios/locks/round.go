@@ -15,30 +15,31 @@ type round struct {
 	ttl   time.Duration // TTL that the servers granted
 }
 
-// begin is step 1: it reads the clock before the first request.
+// begin performs step 1 of Redlock: it reads the clock before the first request.
 func begin(env sim.Env, c *Config) round {
 	r := round{start: read(env, c.Clock), ttl: c.TTL}
 	r.Since = env.Mark()
 	return r
 }
 
-// decide is steps 3 and 4: it reads the clock again and returns the remaining validity, which may be negative.
+// decide performs steps 3 and 4 of Redlock: it reads the clock again and returns the remaining validity, which may be
+// negative.
 func (r *round) decide(env sim.Env, c *Config) time.Duration {
 	now := read(env, c.Clock)
-	validity := r.ttl - (now - r.start) - c.Drift.of(r.ttl)
+	validity := r.ttl - (now - r.start) - c.Drift.forTTL(r.ttl)
 	r.Granted = env.Mark()
 	r.Until = sim.Deadline{Clock: c.Clock, At: now + validity}
 	return validity
 }
 
-// restart returns a validity that is counted from now on, no matter how long the round took.
+// restart returns a validity that is counted from the current time, no matter how long the round took.
 func (r *round) restart(env sim.Env, c *Config) time.Duration {
-	validity := r.ttl - c.Drift.of(r.ttl)
+	validity := r.ttl - c.Drift.forTTL(r.ttl)
 	r.Until = sim.Deadline{Clock: c.Clock, At: read(env, c.Clock) + validity}
 	return validity
 }
 
-// of returns the time that is subtracted from the validity of a lock with this TTL.
-func (a Allowance) of(ttl time.Duration) time.Duration {
+// forTTL returns the time that is subtracted from the validity of a lock with the given TTL.
+func (a Allowance) forTTL(ttl time.Duration) time.Duration {
 	return ttl/1_000_000*time.Duration(a.PPM) + a.Plus
 }

@@ -48,8 +48,8 @@ func init() {
 
 const permitsAlike = "all clients take their permits from one semaphore: set permits under lock"
 
-// withoutOneKey lists settings that make sense only for a lock with a single key. Each has the reason why a semaphore
-// on Redis does not accept it.
+// withoutOneKey lists settings that make sense only for a lock with a single key. It explains for each of them why a
+// semaphore on Redis does not accept it.
 var withoutOneKey = map[string]string{
 	"release": "a release gives back only the permit of its own holder: leave release out",
 	"reentrant.overwrite": "overwrite sets a lock's only key again, but here each permit has its own entry: use " +

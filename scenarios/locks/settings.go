@@ -11,7 +11,7 @@ import (
 // This file contains the settings that several protocols accept. The settings of a single protocol are in that
 // protocol's file.
 
-// These are the maximum values of counts. Larger values serve no purpose.
+// These are the maximum values of settings that count something. Larger values serve no purpose.
 const (
 	maxServers  = 99
 	maxReplicas = 9
@@ -103,8 +103,7 @@ var (
 	sharedKey = format.Switch("shared", func(c *Config) *bool { return &c.Shared }, false,
 		"ask for a read lock; if any client does, the lock is a read-write lock")
 
-	// On one Redis, the lock of a client that states no validity counts as valid for the TTL from the reply on
-	// (LAWS.md).
+	// On one Redis, the lock of a client that states no validity counts as valid for one TTL after the reply (LAWS.md).
 	elapsedCheckIfCareful = elapsedCheck.Depending("`on` with an extension or `work.check-validity`, else `off`")
 
 	driftAllowance = format.Key[Config]{Path: "drift-allowance",
@@ -198,7 +197,8 @@ func own[T any](keys ...format.Key[T]) []Setting {
 	return list
 }
 
-// ownOf returns the settings in c that only one protocol has. It returns the zero T if c belongs to another protocol.
+// ownOf returns the settings in c that only one protocol has. It returns the zero value of T if c belongs to another
+// protocol.
 func ownOf[T any](c *Config) T {
 	o, _ := c.Own.(T)
 	return o
@@ -244,7 +244,7 @@ func optional[P any](path, meaning string, where func(*Config) **P, make func() 
 		}}
 }
 
-// within changes the settings of an optional mapping so that their value is none while the mapping is none.
+// within changes the settings of an optional mapping so that their value is "none" while the mapping itself is "none".
 func within(inUse func(*Config) bool, keys ...Setting) []Setting {
 	for i := range keys {
 		get := keys[i].Get

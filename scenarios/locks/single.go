@@ -17,8 +17,8 @@ type single struct {
 	expiry func(env sim.Env, ttl time.Duration) expiry // returns the expiry of a key that is set now
 	// token gets the fencing token after the lock was acquired. It is nil if no separate step is needed.
 	token func(*single, sim.Env, *Hold) bool
-	// These functions return the requests that extend and release the lock, if the lock is not a key with the owner's
-	// value. Otherwise they are nil.
+	// These functions return the requests that extend and release the lock. They are nil if the lock is an ordinary key
+	// that contains the owner value.
 	prolong  func(env sim.Env, h *Hold, ttl time.Duration) []string
 	giveBack func(*Hold) []string
 
@@ -38,7 +38,7 @@ type expiry struct {
 	ttl      time.Duration // the same expiry as a TTL on the client's clock
 }
 
-// after returns an expiry that the server computes from its own clock.
+// The function after returns an expiry that the server computes from its own clock.
 func after(ttl time.Duration) expiry { return expiry{"PX", millis(ttl), ttl} }
 
 // onOne returns a constructor of a protocol on one Redis. The protocol sets its key with the given function.

@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// ZooKeeper is the lock recipe of ZooKeeper's documentation: clients create ephemeral sequential znodes, and the lowest
-// znode holds the lock.
+// ZooKeeper is the lock recipe of ZooKeeper's documentation: clients create ephemeral sequential znodes, and the client
+// with the lowest znode holds the lock.
 const ZooKeeper Protocol = "zookeeper"
 
 // These are the smallest and the largest session timeouts that an ensemble grants. By default, minSessionTimeout and
@@ -83,8 +83,8 @@ func refusedOfZooKeeper(c *Config, _ int) (list []Refusal) {
 	return list
 }
 
-// badPath returns a function that explains why a name is not allowed, and suggests another name. The argument is the
-// kind of object that has the name, for the explanation. No part of a path may be empty, "." or "..". ZooKeeper refuses
+// badPath returns a function that explains why a name is not allowed and suggests another name. what is the kind of
+// object being named; it appears in the explanation. No part of a path may be empty, "." or "..". ZooKeeper refuses
 // such a path (PathUtils.validatePath), and an HTTP server in Go redirects its clients to another path.
 func badPath(what string) func(name history.Lock) (problem, right string) {
 	return func(name history.Lock) (problem, right string) { return badPathOf(what, name) }
@@ -130,7 +130,7 @@ type tokenFrom string
 
 const (
 	ownNode tokenFrom = "own-node" // the czxid of its own znode
-	// the czxid of the folder, which is the same for all holders, as in the article's code
+	// the token is the czxid of the folder, which is the same for all holders, as in the article's code
 	parentNode tokenFrom = "parent-node"
 )
 
@@ -139,7 +139,7 @@ type nodeNaming string
 
 const (
 	markedNames nodeNaming = "marked" // a unique mark and a number, as with Curator's protection
-	// a number without a mark; the last client to release the lock removes the folder, and the numbers start again
+	// a number without a mark; the last client to release the lock removes the folder, and the numbers start over
 	// (zk-ruby 34)
 	bareNames nodeNaming = "bare"
 )
@@ -150,7 +150,7 @@ type listening string
 const (
 	notListening listening = "off"
 	stopsAtOnce  listening = "on" // it treats the lock as lost
-	// it pauses its work, and acquires the lock again after it has reconnected (youngju.dev)
+	// the client pauses its work, and acquires the lock again after it has reconnected (youngju.dev)
 	takesAnew listening = "reacquire"
 )
 
@@ -257,7 +257,7 @@ func (l *zooKeeper) mayBeGone(h *zooKeeperHold, err error) bool {
 	return err == zookeeper.NoNode || l.own.checkSession && h.node.session.Lost().Raised()
 }
 
-// granted records the grant in h. If the session may have ended by the client's own count, granted waits for a retry
+// granted records the grant in h. If the session may have ended by the client's own clock, granted waits for a retry
 // delay and returns false.
 func (l *zooKeeper) granted(env sim.Env, h *zooKeeperHold) bool {
 	env.Point(sim.QuorumReached)
@@ -337,8 +337,8 @@ func unanswered(err error) bool {
 	return err == zookeeper.ConnectionLoss || err == zookeeper.OperationTimeout
 }
 
-// find looks for the client's own znode by its mark. It ignores a znode of an earlier session, because that znode is
-// about to vanish (Curator's ProtectedMode.validateFoundNode).
+// find looks for the client's own znode by the unique mark in its name. It ignores a znode of an earlier session,
+// because that znode is about to vanish (Curator's ProtectedMode.validateFoundNode).
 func (l *zooKeeper) find(env sim.Env, h *zooKeeperHold, session *zookeeper.Session) (string, zookeeper.Stat, error) {
 	names, _, err := l.client.Children(env, h.Attempt, l.folder(), nil)
 	if err != nil {
@@ -473,8 +473,8 @@ func (l *zooKeeper) withdraw(env sim.Env, h *zooKeeperHold) {
 func (l *zooKeeper) Extend(sim.Env, *Hold) error { return nil }
 
 // Release deletes the client's znode if the session may still be alive. If a request got no reply and the znode is gone
-// afterwards, that request deleted it. With bare names, Release deletes the znode no matter which session created it,
-// and also deletes the folder if it is empty.
+// afterwards, that request deleted it. If the names of znodes are bare (without a unique mark), Release deletes the
+// znode no matter which session created it, and also deletes the folder if it is empty.
 func (l *zooKeeper) Release(env sim.Env, hold *Hold) Answer {
 	l.library.drop(hold)
 	h := hold.own.(*zooKeeperHold)

@@ -17,9 +17,9 @@ import (
 // goroutine waits for something outside the bubble, so the bubble's clock never moves again. The goroutines left in it
 // then cost only memory.
 //
-// A library with global state breaks this rule if it creates a goroutine, a channel or a timer in one run and uses it
-// in the next. Therefore, a later run in the same process is not trusted if it fails, or if the library may have kept a
-// goroutine from an earlier run. Such a run is repeated in a process of its own, and so are all later runs.
+// The runs are not separate if a library has global state and creates a goroutine, a channel or a timer in one run and
+// uses it in the next. Therefore, a later run in the same process is not trusted if it fails, or if the library may
+// have kept a goroutine from an earlier run. Such a run is repeated in a process of its own, and so are all later runs.
 
 // frozenCrowd is the maximum number of goroutines in frozen bubbles. When a process exceeds it, the remaining runs move
 // to a new process.
@@ -79,8 +79,8 @@ func collect() {
 	}
 }
 
-// inBubble performs a run in a synctest bubble. If the run leaves no goroutine behind, it closes the channel over.
-// Otherwise it closes the channel frozen and never returns.
+// inBubble performs a run in a synctest bubble. If the run leaves no goroutine behind, inBubble closes the first
+// channel. Otherwise it closes the second channel and never returns.
 func (w *worker) inBubble(run func(), over, frozen chan struct{}) {
 	defer close(over)
 	synctest.Test(w.t, func(*testing.T) {

@@ -32,7 +32,7 @@ type Config struct {
 	// the scenario file next to it. Of the other fields, only Keys, Laws, Availability and IgnoredGoroutines are used.
 	// The flag -locktest.plan does the same.
 	Replay string
-	// Scenario is the text of a scenario file whose lock has the protocol library. If it is set, the fields from
+	// Scenario is the text of a scenario file whose lock has the protocol "library". If it is set, the fields from
 	// Servers to Precautions must not be set.
 	Scenario string
 	// Servers are the lock servers; the default is one Redis that syncs every write.
@@ -75,8 +75,8 @@ type Config struct {
 	// else.
 	Patience time.Duration
 	// Faults are the kinds of faults that are drawn at random; default all kinds that can affect the servers. Four
-	// kinds are drawn only if they are listed here: "evict key", "delete key", "flush" and "client pause", which come
-	// from a lack of memory and from operators.
+	// kinds are drawn only if they are listed here: "evict key", "delete key", "flush" and "client pause", which are
+	// caused by a lack of memory or by operators.
 	Faults Faults
 	// Without lists faults that are never drawn, because the lock does not promise to survive them. The syntax is that
 	// of mix.without in a scenario file: "jump of servers", "crash losing everything".
@@ -172,9 +172,9 @@ func (s Servers) Replicated(n int) Servers {
 }
 
 // Clustered makes the Redis servers the masters of a Redis Cluster, each of which serves a share of the keys. There
-// must be at least three. A master that has been silent for nodeTimeout is replaced by a replica that the other masters
-// elect; 0 stands for 15 s, the default of Redis. Keys that a lock uses in one script or transaction must be in one
-// slot: write their common part in braces, as in "{lock}:token".
+// must be at least three masters. A master that has been silent for nodeTimeout is replaced by a replica that the other
+// masters elect; 0 stands for 15 s, the default of Redis. Keys that a lock uses in one script or transaction must be in
+// one slot: write their common part in braces, as in "{lock}:token".
 func (s Servers) Clustered(nodeTimeout time.Duration) Servers {
 	s.cluster, s.nodeTimeout = true, nodeTimeout
 	return s
@@ -239,8 +239,8 @@ var ServerDataLoss = []string{"crash losing everything of servers"}
 type Precautions struct {
 	// ChecksValidity makes the client check before each write whether its lock is still valid.
 	ChecksValidity bool
-	// StopsWhenLost makes the client stop its work when the library reports that the lock is lost: through a
-	// LossNotifier, or by an Extend that fails.
+	// StopsWhenLost makes the client stop its work when the library reports the loss of the lock, either through a
+	// LossNotifier or through a failed Extend.
 	StopsWhenLost bool
 	// Fences makes the resource refuse a token that is lower than one that it has already seen (see Fenced).
 	Fences bool

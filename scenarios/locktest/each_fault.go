@@ -162,8 +162,8 @@ type singles struct {
 	seen    map[finding]bool
 }
 
-// enumerate performs the fault-free run and enumerates its single faults. places is the path of a file with the places
-// (start and target) of faults that an earlier worker listed. If places is "", enumerate does nothing.
+// enumerate performs the fault-free run and lists each single fault that can occur in it. places is the path of a file
+// with the places (start and target) of faults that an earlier worker listed. If places is "", enumerate does nothing.
 func (w *worker) enumerate(places string) error {
 	if places == "" {
 		return nil

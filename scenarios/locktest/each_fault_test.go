@@ -104,7 +104,7 @@ func TestASingleFaultIsRepeatedByItsNumber(t *testing.T) {
 	_ = os.RemoveAll("_runs")
 }
 
-// fickle is a lock whose library behaves differently in every other run: it acquires the lock one more time.
+// fickle is a lock whose library behaves differently in every second run: it acquires the lock one extra time.
 type fickle struct{ plain }
 
 var fickleClients int

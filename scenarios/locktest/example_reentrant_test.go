@@ -20,7 +20,7 @@ type reentrant struct {
 }
 
 // The acquiring script returns the number of holds that the owner then has. The releasing script returns the number
-// that the owner had before. Both return 0 if another client has the lock.
+// that the owner had before the release. Both return 0 if another client has the lock.
 const (
 	enterHold = `if redis.call("exists", KEYS[1]) == 1 and redis.call("hexists", KEYS[1], ARGV[1]) == 0 then
     return 0
@@ -60,8 +60,8 @@ func (r reentrant) Lock(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// within acquires the lock a second time and releases it. It returns an error if the caller's own hold has ended
-// meanwhile: then the caller must not continue.
+// within acquires the lock a second time and releases it. It returns an error if the caller's own hold has ended in the
+// meantime. The caller must then stop its work.
 func (r reentrant) within() error {
 	holds, err := r.eval(r.enter)
 	if err != nil {

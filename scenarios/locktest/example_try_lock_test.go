@@ -45,8 +45,8 @@ func (l tryLock) cleanUp() {
 	l.conn.SetDeadline(time.Time{})
 }
 
-// With Patience the context of Lock ends after a while. The test also judges what Lock leaves on the servers when it
-// gives up: no client may have to wait for a key without a holder for longer than a lease.
+// With Patience, the context of Lock ends after a while. The test also checks what Lock leaves on the servers when it
+// gives up: a leftover key must not make other clients wait for longer than a lease.
 func ExampleConfig_patience() {
 	TestTryLock := func(t *testing.T) {
 		locktest.Run(t, locktest.Config{New: newTryLock, Patience: 3 * time.Second, TTL: lease,

@@ -21,10 +21,10 @@ type Report struct {
 	Breaches []Breach
 	// Failures are the runs that could not be judged: the lock's own code panicked, hung or left the simulation.
 	Failures []Failure
-	// Ignored is the number of runs that could not be judged for a reason that Config.IgnoredGoroutines names.
+	// Ignored is the number of runs that could not be judged because of a function that Config.IgnoredGoroutines lists.
 	Ignored int
-	// DifferingSeeds are the seeds whose run had a different result when it was repeated. A run is repeated if it
-	// fails, or so that its plan can be varied (mix.guided). In the second case, if the result differs, the remaining
+	// DifferingSeeds are the seeds whose run had a different result when it was repeated. A run is repeated after it
+	// has failed, or before its plan is varied (mix.guided). In the second case, if the result differs, the remaining
 	// plans of the same block of seeds are drawn without guidance.
 	DifferingSeeds []uint64
 	// Confidence says how rare violations of Config.Laws must be, given that the runs did not show any: "no violation

@@ -132,8 +132,7 @@ func (l *extended) Extend(ctx context.Context) error {
 
 var errNotHeld = errors.New("not held")
 
-// TestALockIsExtendedForAsLongAsItsWorkLasts: work that takes twice the TTL breaks a lock that is not extended, but not
-// a lock that is extended.
+// TestALockIsExtendedForAsLongAsItsWorkLasts: if the work takes twice the TTL, a lock breaks unless it is extended.
 func TestALockIsExtendedForAsLongAsItsWorkLasts(t *testing.T) {
 	for every, violated := range map[time.Duration]int{0: 3, 3 * time.Second: 0} {
 		t.Run(every.String(), func(t *testing.T) {

@@ -82,7 +82,7 @@ func goTest(t *testing.T, folder string, args ...string) (text string, failed bo
 	return string(out), err != nil
 }
 
-// TestFlags: the flags of go test work, and the commands that a failure prints repeat the failure.
+// TestFlags: the flags of go test work, and the commands that are printed with a failure reproduce it.
 func TestFlags(t *testing.T) {
 	if os.Getenv(asked) != "" || os.Getenv(environment) != "" {
 		return

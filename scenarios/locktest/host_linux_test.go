@@ -34,7 +34,8 @@ func TestASpinIsReportedOnWhicheverThreadItRuns(t *testing.T) {
 	}
 }
 
-// TestARunThatRestsIsNotWaitedFor: a run that does nothing is ended soon, because nothing in a run waits for real time.
+// TestARunThatRestsIsNotWaitedFor: a run that does nothing is ended after a short time, because nothing in a run waits
+// for real time.
 func TestARunThatRestsIsNotWaitedFor(t *testing.T) {
 	p := examine(t, Config{New: making(func(c *Client) Lock {
 		return &wrong{plain{c: c, ttl: 8 * time.Second}, func(context.Context) error { <-outside; return nil }}

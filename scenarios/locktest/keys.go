@@ -15,7 +15,7 @@ type keys struct {
 	of    map[history.Lock]title
 }
 
-// title identifies the lock of a key and, if the lock has several keys, which of them it is.
+// title identifies a key by its lock and, if the lock has several keys, by the key's member name.
 type title struct {
 	lock   history.Lock
 	member string // empty if the lock has only this key
@@ -48,8 +48,9 @@ func (c *Config) newKeys(locks []history.Lock) (*keys, error) {
 	return k, nil
 }
 
-// unmatched returns an error if Config.Keys gives the lock's keys other names than the lock, but a fault of the runs
-// would remove a key that is named like the lock. An example of such a fault is "evict key of lock on redis-1 at 3s".
+// unmatched returns an error if Config.Keys gives the lock's keys names that differ from the lock's name, but a fault
+// of the runs would remove a key with the lock's name. An example of such a fault is "evict key of lock on redis-1 at
+// 3s".
 func (c *Config) unmatched(s *scenarios.Scenario) error {
 	if c.keys == nil {
 		return nil

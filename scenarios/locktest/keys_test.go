@@ -135,7 +135,7 @@ func TestWhichLockAKeyIsOf(t *testing.T) {
 	}
 }
 
-// TestAFaultThatNamesAKeyFindsIt: a fault that removes the key named like a lock is refused if the lock's keys have
+// TestAFaultThatNamesAKeyFindsIt: a fault that removes the key with the lock's name is refused if the lock's keys have
 // other names, because it would do nothing. Otherwise it is accepted.
 func TestAFaultThatNamesAKeyFindsIt(t *testing.T) {
 	other := func(lock string) []string { return []string{"my:" + lock} }

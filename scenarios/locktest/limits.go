@@ -66,8 +66,8 @@ or requiring no more than what a lock on such servers can keep (Laws: locktest.E
 // could have kept it. There are three kinds of reasons. First, the holder was paused, or its message was delayed, for
 // longer than its lease. Second, its session or its lease was ended, and it could not know that or ignored it. Third,
 // its servers lost its key. A violation of resource-safety has the same reason as one of mutual-exclusion, unless the
-// stale write was sent in time. A clock that drifts by 1 % or less is not such a reason, since a lock can subtract an
-// allowance for that from its validity.
+// client sent the stale write while it still held the lock. A clock that drifts by 1% or less is not such a reason,
+// since a lock can subtract an allowance for that from its validity.
 func limitOf(h *history.History, v checker.Verdict, f checker.Finding) limit {
 	if f.Law == checker.ResourceSafety {
 		if leftInTime(h, &f) {
@@ -102,7 +102,8 @@ func limitOf(h *history.History, v checker.Verdict, f checker.Finding) limit {
 type hold struct {
 	*history.Event     // the acquire ok event
 	at             int // position
-	// position of its release, its loss or the crash of its client; len(Events) if there is none
+	// end is the position at which the hold was released or lost or its client crashed; len(Events) if there is no such
+	// position.
 	end   int
 	until history.Time // end of its validity, as last stated
 }
@@ -151,9 +152,9 @@ func (g *hold) over(h *history.History, other *hold) bool {
 	return g.end < len(h.Events) && h.Events[g.end].Time <= granted || g.until <= granted
 }
 
-// leftInTime reports whether a write that was stale, or that overwrote an update, was sent in time: the client sent it
-// while it still held the lock, and the next client was granted the lock only after the release or the end of the
-// lease. No lock can stop such a write. Only a resource that compares fencing tokens can refuse it.
+// leftInTime reports whether a write that was stale, or that overwrote an update, was sent before it was too late: the
+// client sent it while it still held the lock, and the next client was granted the lock only after the release or the
+// end of the lease. No lock can stop such a write. Only a resource that compares fencing tokens can refuse it.
 func leftInTime(h *history.History, f *checker.Finding) bool {
 	at := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Index == f.At })
 	late := f.Cause.Kind == checker.StaleEffect || f.Cause.Kind == checker.LostUpdate
@@ -178,8 +179,8 @@ func leftInTime(h *history.History, f *checker.Finding) bool {
 }
 
 // keptInside reports whether a holder was still in the critical section after the end of its lease only because an
-// answer of the resource was late. The holder had sent the request in time, and was waiting for the answer when the
-// other client entered.
+// answer of the resource was late. The holder had sent the request before the lease ended, and was waiting for the
+// answer when the other client entered.
 func keptInside(h *history.History, f *checker.Finding) bool {
 	for _, g := range holdsOf(h, f) {
 		if g.Process != f.About {
@@ -240,8 +241,8 @@ func toldOfItsEnd(h *history.History, f *checker.Finding) bool {
 	})
 }
 
-// notified reports whether the lock told its holder that it was lost, but the clients are not configured to stop
-// working in that case.
+// notified reports whether the lock reported its loss to its holder, but the clients are not configured to stop working
+// in that case.
 func notified(h *history.History, f *checker.Finding) bool {
 	return !h.Header.Applies(history.StopWhenLost) && slices.ContainsFunc(holdsOf(h, f), func(g *hold) bool {
 		return g.Process == f.About && (g.Grant.Open || g.Grant.Told)
@@ -259,12 +260,12 @@ func ended(h *history.History, at int) history.Time {
 	return h.Header.End
 }
 
-// usualAllowance is the largest drift, in ppm, that a lock is expected to tolerate. Redlock subtracts 1 % of the TTL.
+// usualAllowance is the largest drift, in ppm, that a lock is expected to tolerate. Redlock subtracts 1% of the TTL.
 const usualAllowance = 10_000
 
-// clockLimit returns the limit that the clock faults among the given events exceed: jumps of a clock, or drift beyond
-// the usual allowance. indexes are the events that explain why a key expired early. If these events contain no such
-// fault, clockLimit returns "".
+// clockLimit looks for a clock fault that no lease can tolerate: a jump of a clock, or a drift beyond the usual
+// allowance. indexes are the events that explain why a key expired early. If these events contain no such fault,
+// clockLimit returns "".
 func clockLimit(h *history.History, indexes []int) (l limit) {
 	for _, i := range indexes {
 		at := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Index == i })

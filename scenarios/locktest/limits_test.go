@@ -68,8 +68,8 @@ func joined(parts ...[]history.Event) (all []history.Event) {
 	return all
 }
 
-// TestLimitsAreNoFaultsOfTheLock tests each limit of a lease. For each limit, it also tests the most similar history in
-// which the lock or its user is to blame.
+// TestLimitsAreNoFaultsOfTheLock tests each reason why no lock with a lease could have kept a law (see limit). For each
+// reason, it also tests the most similar history in which the lock or its user is to blame.
 func TestLimitsAreNoFaultsOfTheLock(t *testing.T) {
 	expire := fault(3e9, "expire session of client-1 at 3s")
 	delay := fault(15e8, "delay client-1 -> resource by 12s at 1500ms for 1s")
@@ -200,9 +200,9 @@ func TestLimitsAreNoFaultsOfTheLock(t *testing.T) {
 	}
 }
 
-// TestWhatNoLockSurvivesIsSaidFirst: if a lock is sound, a pause or a write that was sent in time is reported as a
-// limit of every lease. If all clients can hold the lock at once, the report on the same plan first says what is wrong
-// with the lock.
+// TestWhatNoLockSurvivesIsSaidFirst: if a lock is sound, a violation after a pause, or by a write that was sent while
+// the client still held the lock, is reported as one that no lease can prevent. If all clients can hold the lock at
+// once, the report on the same plan first says what is wrong with the lock.
 func TestWhatNoLockSurvivesIsSaidFirst(t *testing.T) {
 	for limit, plan := range map[limit]string{pauses: "pause client-1 for 12s after acquired",
 		messages: "delay message 2 of client-1 -> resource by 15s"} {

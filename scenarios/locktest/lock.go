@@ -81,8 +81,8 @@ type Sharer interface {
 type Client struct {
 	Name string // client-1, client-2 …; the last is probe, which tests whether the lock can still be acquired
 	Key  string // name of the lock, and its key on the servers unless Config.Keys says otherwise
-	// addresses of the servers: first the masters, then the replicas and, if there are replicas but no Cluster, the
-	// Sentinel
+	// Addrs are the addresses of the servers: first the masters, then the replicas and, if there are replicas but no
+	// Cluster, the Sentinel.
 	Addrs  []string
 	guest  *bubble.Guest
 	shared *common
@@ -443,7 +443,7 @@ func (l *foreign) Release(env sim.Env, h *locks.Hold) locks.Answer {
 	return answered(err, locks.Denied, locks.Unanswered)
 }
 
-// answered returns its argument yes if err shows that a server has answered. Otherwise it returns its argument no.
+// answered returns the value of yes if err shows that a server has answered. Otherwise it returns the value of no.
 func answered[T any](err error, yes, no T) T {
 	if unanswered(err) {
 		return no

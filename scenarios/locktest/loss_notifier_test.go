@@ -15,7 +15,7 @@ type telling struct {
 	lost  chan struct{}
 }
 
-// announcing is a telling lock without a ValidUntil method, which telling inherits from plain.
+// announcing is a telling lock without the ValidUntil method that telling inherits from plain.
 type announcing struct{ l *telling }
 
 func (l announcing) Lock(ctx context.Context) error {
@@ -37,8 +37,8 @@ func (l announcing) Lost() <-chan struct{}            { return l.l.lost }
 // nothing is a plan whose only fault has no effect.
 const nothing = "pause client-2 for 1ms at 1s"
 
-// TestALockThatSaysWhenItIsLostIsValidUntilThen: a LossNotifier that is not Expiring counts as valid until it reports
-// its loss or its client crashes, whether or not the client checks its validity.
+// TestALockThatSaysWhenItIsLostIsValidUntilThen: a lock that implements LossNotifier but not Expiring counts as valid
+// until it reports its loss or its client crashes, whether or not the client checks the lock's validity.
 func TestALockThatSaysWhenItIsLostIsValidUntilThen(t *testing.T) {
 	const ttl = 8 * time.Second
 	for name, test := range map[string]struct {

@@ -322,8 +322,8 @@ func (p *parent) spent(worker *remote.Process) {
 	p.memory = max(p.memory, worker.Memory())
 }
 
-// do performs a task in a worker and calls take with the worker's reports, like start. If it cannot trust the results,
-// it discards the reports, and another worker repeats the task with a separate process for each run.
+// do performs a task in a worker. As start does, it calls take with the worker's reports. If it cannot trust the
+// results, it discards the reports, and another worker repeats the task with a separate process for each run.
 func (p *parent) do(ctx context.Context, k task, take func(report)) error {
 	for {
 		var all []report
@@ -401,7 +401,7 @@ func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 func passedOn() []string { return remote.Flags("locktest.plan") }
 
 // seedAsked returns the seed in the pattern of the flag -run if the pattern selects the subtest WORD=SEED of the test.
-// If the pattern selects no such subtest, one is false.
+// Otherwise the second result is false.
 func seedAsked(test, word string) (seed uint64, one bool) {
 	f := flag.Lookup("test.run")
 	if f == nil {

@@ -42,8 +42,8 @@ func (l *alternating) Unlock(ctx context.Context) error {
 	return err
 }
 
-// of returns a New function that creates a readWrite lock and changes it with the given function.
-func of(change func(readWrite) locktest.Lock) func(*locktest.Client) (locktest.Lock, error) {
+// vary returns a New function. The function creates a readWrite lock and applies the given change to it.
+func vary(change func(readWrite) locktest.Lock) func(*locktest.Client) (locktest.Lock, error) {
 	return func(c *locktest.Client) (locktest.Lock, error) {
 		l, err := newReadWrite(c)
 		if err != nil {
@@ -54,11 +54,11 @@ func of(change func(readWrite) locktest.Lock) func(*locktest.Client) (locktest.L
 }
 
 // TestReadWriteLocksAreJudgedByTheirHolds: a sound read-write lock keeps the laws of a lease while several readers hold
-// it. The test catches a lock that only counts its holders, one that admits writers while readers hold it, and one that
-// does not report that its holds are shared.
+// it. The test catches three faulty locks: one only counts its holders, one admits writers while readers hold it, and
+// one does not report that its holds are shared.
 func TestReadWriteLocksAreJudgedByTheirHolds(t *testing.T) {
 	scripts := func(take, remove string) func(*locktest.Client) (locktest.Lock, error) {
-		return of(func(l readWrite) locktest.Lock {
+		return vary(func(l readWrite) locktest.Lock {
 			l.take, l.remove = take, remove
 			return l
 		})
@@ -71,9 +71,9 @@ func TestReadWriteLocksAreJudgedByTheirHolds(t *testing.T) {
 	}{
 		{"sound", newReadWrite, locktest.Pauses, true},
 		{"sound, network", newReadWrite, locktest.Network, true},
-		{"reads and writes in turn", of(func(l readWrite) locktest.Lock { return &alternating{l} }), locktest.Pauses,
+		{"reads and writes in turn", vary(func(l readWrite) locktest.Lock { return &alternating{l} }), locktest.Pauses,
 			true},
-		{"silent", of(func(l readWrite) locktest.Lock { return silent{l} }), locktest.Pauses, false},
+		{"silent", vary(func(l readWrite) locktest.Lock { return silent{l} }), locktest.Pauses, false},
 		{"counter", scripts(takeCounted, leaveCounted), locktest.Pauses, false},
 		{"writers enter", scripts(strings.Replace(takeReadWrite, ` or ARGV[3] == "write"`, "", 1), removeReadWrite),
 			locktest.Pauses, false},
@@ -98,7 +98,7 @@ func TestReadWriteLocksAreJudgedByTheirHolds(t *testing.T) {
 // TestSharedHoldsInTheTrial: in the trial run, two simultaneous shared holds are correct, but a shared hold at the same
 // time as an exclusive one is not. A semaphore has no shared holds.
 func TestSharedHoldsInTheTrial(t *testing.T) {
-	readers := of(func(l readWrite) locktest.Lock {
+	readers := vary(func(l readWrite) locktest.Lock {
 		l.read = true
 		return l
 	})

@@ -140,7 +140,8 @@ func (p *parent) unrenewed() []string {
 		"let the lock renew its lease, or keep Config.Hold below the TTL", n, text.Count(len(p.runs), "run"))}
 }
 
-// ignored returns the number of runs that could not be judged for a reason that Config.IgnoredGoroutines names.
+// ignored returns the number of runs that could not be judged because of a function that Config.IgnoredGoroutines
+// lists.
 func (p *parent) ignored() (n int) {
 	for _, r := range p.runs {
 		if r.Ignored {
@@ -210,9 +211,10 @@ func (p *parent) closest() document.Facts {
 	return facts
 }
 
-// confidence returns an upper bound on how often violations can occur, given that these runs showed none. It is about
-// the promised laws that were exercised and never violated. Runs whose plans depend on other runs do not count. It
-// returns "" if there is no such law, if there were too few runs for a bound, or if the faults were not random.
+// confidence returns a sentence with an upper bound on the rate of violations, given that these runs showed none. The
+// bound applies to the promised laws that were exercised and never violated. Runs whose plans depend on other runs do
+// not count. confidence returns "" if there is no such law, if there were too few runs for a bound, or if the faults
+// were not random.
 func (p *parent) confidence() string {
 	promise := p.config.promise()
 	var silent []string

@@ -274,7 +274,7 @@ func (c *calling) returned() bool {
 	}
 }
 
-// call starts to call a method of a client's lock on a separate goroutine.
+// call starts a call of a method of a client's lock, on a separate goroutine.
 func (t *trial) call(h *hand, what string, f func(ctx context.Context) error) *calling {
 	c := &calling{what: what + " of " + string(h.name), asked: time.Now()}
 	ctx, cancel := context.WithCancel(h.Context())
@@ -286,7 +286,7 @@ func (t *trial) call(h *hand, what string, f func(ctx context.Context) error) *c
 	return c
 }
 
-// locks starts to call Lock for a client.
+// locks starts a call of Lock for a client.
 func (t *trial) locks(h *hand) *calling {
 	return t.call(h, "Lock", func(ctx context.Context) error {
 		if h.lock == nil {
@@ -332,8 +332,8 @@ const (
 	gaveUp                    // Lock has returned an error too early
 )
 
-// await waits until Lock returns nil, returns an error too early, or patience has passed. If Lock returns an error
-// after it has waited long enough, await calls it again. It returns the latest call and its state.
+// await waits until Lock returns nil, until Lock returns an error too early, or until patience has passed. If Lock
+// returns an error after it has waited long enough, await calls Lock again. It returns the latest call and its state.
 func (t *trial) await(h *hand, c *calling, patience time.Duration) (*calling, waiting) {
 	for end := time.Now().Add(patience); ; c = t.locks(h) {
 		switch {
@@ -347,8 +347,8 @@ func (t *trial) await(h *hand, c *calling, patience time.Duration) (*calling, wa
 	}
 }
 
-// have waits until Lock returns nil. It reports a problem if Lock gives up or does not return in time although the lock
-// is free. It returns whether the client has the lock.
+// have waits until Lock returns nil. It reports a problem if Lock gives up, or does not return within the given time,
+// although the lock is free. It returns whether the client has the lock.
 func (t *trial) have(h *hand, c *calling, patience time.Duration) bool {
 	c, came := t.await(h, c, patience)
 	next := sim.Time(history.Never)

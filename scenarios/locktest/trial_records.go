@@ -118,7 +118,7 @@ func (t *trial) records() (problems []string) {
 	return problems
 }
 
-// unseen reports that no server has recorded a key of the lock.
+// unseen returns the problem that no server has recorded a key of the lock.
 func (t *trial) unseen() string {
 	var others []string
 	for i := range t.seen {
@@ -149,10 +149,10 @@ func (t *trial) keyInUse(events []history.Event) string {
 	return cmp.Or(t.givenAway(events), t.waitersKey(events), t.signalKey(events))
 }
 
-// givenAway returns the problem that a client deleted the last of its own keys before it called Unlock, as the release
-// of an inner hold may do. It returns "" if no client did so, or if this had no effect: no other client got the lock,
-// and Unlock did not fail. If the release of a lock sets a key, such as a list with a token, having no key while the
-// lock is held is normal.
+// givenAway returns a problem if a client deleted the last of its own keys before it called Unlock, as the release of
+// an inner hold may do. It returns "" if no client did so, or if the deletion had no effect: no other client got the
+// lock, and Unlock did not fail. If the release of a lock sets a key, such as a list with a token, having no key while
+// the lock is held is normal.
 func (t *trial) givenAway(events []history.Event) string {
 	for _, h := range t.hand {
 		since := sim.Time(0)
@@ -210,8 +210,9 @@ func (t *trial) gotMeanwhile(h *hand, x *held, after sim.Time) *hand {
 	return nil
 }
 
-// waitersKey returns the problem that Config.Keys names a key that a client sets while it waits and that no holder has,
-// such as a queue or a set of waiting clients. It returns "" if there is no such key.
+// waitersKey returns the problem that Config.Keys names a key that is not a key of the lock: a client sets the key
+// while it waits, and no holder has it. Examples are a queue or a set of waiting clients. waitersKey returns "" if
+// there is no such key.
 func (t *trial) waitersKey(events []history.Event) string {
 	held := t.heldKeys(events)
 	for _, e := range events {
@@ -242,8 +243,8 @@ func (t *trial) heldKeys(events []history.Event) (held []history.Lock) {
 }
 
 // signalKey returns the problem that Config.Keys names a key that Unlock sets to wake a waiting client. Such a key is
-// not a key of the lock: no client has it when it gets the lock, and the first client, which need not wait, does not
-// consume it. signalKey returns "" if there is no such key.
+// not a key of the lock: no client has this key at the moment when it gets the lock, and the first client, which need
+// not wait, does not consume this key. signalKey returns "" if there is no such key.
 func (t *trial) signalKey(events []history.Event) string {
 	first := t.hand[0]
 	if len(first.held) == 0 {
@@ -275,8 +276,8 @@ func (t *trial) handOf(a history.Attempt) *hand {
 	return nil
 }
 
-// otherTTL returns the problem that none of the first client's keys has the TTL of the Config. It returns "" if some
-// key has it, or if the lock states an end of its validity that matches.
+// otherTTL returns the problem that none of the first client's keys has the TTL of the Config. It returns "" if one of
+// the keys has that TTL, or if the lock states an end of its validity that matches the TTL.
 func (t *trial) otherTTL(events []history.Event) string {
 	first := t.hand[0]
 	if len(first.held) == 0 {
@@ -339,7 +340,7 @@ func (t *trial) misused(events []history.Event) string {
 	return ""
 }
 
-// gaveBack reports whether a record was caused by a client that had called Unlock before.
+// gaveBack reports whether a record was caused by a client that had already called Unlock.
 func (t *trial) gaveBack(e *history.Event) bool {
 	by := t.handOf(e.By)
 	return by != nil && len(by.held) > 0 && by.last().to <= e.Time
@@ -385,7 +386,7 @@ func value(events []history.Event, key history.Lock, of history.Attempt) string 
 }
 
 // unreleased returns the problem that an Unlock returned nil but left keys unchanged, so that the next client did not
-// get the lock, or got it only after the keys expired. It returns "" if there are no such keys. The comment of RunTrial
+// get the lock, or got it only after the keys expired. It returns "" if there are no such keys. The comment on RunTrial
 // states the rule.
 func (t *trial) unreleased(events []history.Event) string {
 	if t.scenario.Service().Kind().ClientsExpire {

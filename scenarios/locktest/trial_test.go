@@ -379,8 +379,8 @@ func TestWhatIsWrongWithAConfigIsSaidOfItsField(t *testing.T) {
 }
 
 // TestFindingsAreListedByRank: failures of the lock's code come first, then changes to another client's keys, then
-// violations of the other laws, and finally the limits of every lease. Each entry states the number of runs that show
-// it.
+// violations of the other laws, and finally violations that no lease can prevent. Each entry states the number of runs
+// that show it.
 func TestFindingsAreListedByRank(t *testing.T) {
 	cause := func(k checker.CauseKind) checker.Cause { return checker.Cause{Kind: k} }
 	p := &parent{t: t, config: &Config{IgnoredGoroutines: []string{"known"}}}

@@ -125,7 +125,8 @@ type ran struct {
 	Plan string `json:",omitempty"`
 	// Shown is set if runs guide plans. It contains what later plans need to know about this run.
 	Shown *search.Shown `json:",omitempty"`
-	// Missed lists the messages that faults name but that were never sent, if the faults were not drawn.
+	// Missed lists messages that faults name but that were never sent. It is set only if the faults were given, not
+	// drawn at random.
 	Missed []nemesis.Missed `json:",omitempty"`
 	// Refused is the reason why the plan cannot be run: a name in it matches several requests.
 	Refused string `json:",omitempty"`

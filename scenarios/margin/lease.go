@@ -285,8 +285,8 @@ func bars(f *trace.Fault, server, client history.Process) bool {
 }
 
 // late looks for delayed requests of other attempts to one of the servers, because such a request may remove the key
-// there. It returns how close in time the closest of them arrived to the period from the grant to the given end. A
-// smaller result means closer. The result is 1 if there was no such request.
+// there. It returns how close such a request arrived to the period from the grant to the given end: the closer, the
+// smaller the result. The result is 1 if there was no such request.
 func (r *Reader) late(servers []history.Process, g *trace.Grant, end history.Time) float64 {
 	const usual = history.Time(50e6) // a request that takes no longer than this is not late
 	from := g.Lease.Granted

@@ -97,13 +97,13 @@ type Call struct {
 	Gone     []Loss            `json:"gone,omitempty"`     // the keys that the holder lost
 
 	// At is the time of the act that made the call close. For Outlives, this is when the holder left its critical
-	// section. For Writes, it is the holder's last write. For Overstated, the holder was told a new end of its lease,
-	// or released the lease. For Deposed, the holder was served. For Requests, its last request arrived. At is 0 if
-	// there was no such act.
+	// section. For Writes, it is the holder's last write. For Overstated, it is when the holder was told a new lease
+	// end or released the lease. For Deposed, it is when the holder was served. For Requests, it is when the holder's
+	// last request arrived. At is 0 if there was no such act.
 	At history.Time `json:"at"`
 	// After is the time from At until the next holder entered its critical section, used the resource, or set its key.
-	// It is history.Never if nobody did. For Overstated, it is the time from the end of the holder's keys to the end of
-	// the lease that the holder was told.
+	// It is history.Never if nobody did. For Overstated, it is the time from the end of the holder's keys to the lease
+	// end that the holder was told.
 	After history.Time `json:"after"`
 }
 
@@ -169,8 +169,8 @@ func (r *Reader) Read(t *trace.Trace, v *checker.Verdict, sent []nemesis.Sent) [
 	return calls
 }
 
-// violated sets the margin of a violated law to 0 for each way in which it was violated. It drops the close calls of
-// the law's other ways.
+// violated sets the margin to 0 for each way in which a violated law was violated. For the other ways in which this law
+// can be violated, it drops the close calls.
 func (r *Reader) violated(f *checker.Finding) {
 	if f.Outcome != checker.Violated {
 		return

@@ -8,16 +8,16 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// statement is an end of the lease that its holder was told. It includes the time until which the holder's keys
-// protected the lease, as far as was known when the holder was told.
+// statement is a lease end that was stated to the lease's holder. It includes the time until which the holder's keys
+// protected the lease, as far as was known at that moment.
 type statement struct {
 	grant     int32
 	at, until history.Time // when the holder was told, and the end that it was told
 	protects  history.Time // until when the keys keep other clients from a quorum, as far as was known at the time at
 }
 
-// state records the end of the lease that the holder was told at the beginning of w, and the time until which the
-// holder's keys protected the lease, as far as was known then.
+// state records the lease end that was stated to the holder at the beginning of w, and the time until which the
+// holder's keys protected the lease, as far as was known at that moment.
 func (r *Reader) state(w *trace.Span) {
 	t := r.t
 	g := &t.Grants[w.Grant]
@@ -51,8 +51,8 @@ func (r *Reader) protects(g *trace.Grant, at history.Time) (until history.Time, 
 	}
 }
 
-// overstated measures how long holders relied on their leases after their keys had expired, and how much of that time
-// remained when the lease was extended or released.
+// overstated measures two times for each lease end that was stated to a holder: by how much it exceeds the end of the
+// holder's keys, and how long these keys still had to live when the lease was extended, was released, or ended.
 func (r *Reader) overstated(lock *trace.LockTrace) {
 	t := r.t
 	for n := range r.stated {

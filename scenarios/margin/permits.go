@@ -11,9 +11,9 @@ import (
 // clients. Therefore, the next client after a grant means the Nth of these other clients. Likewise, a time or a number
 // that says how close other clients came is that of the Nth closest client.
 
-// beyond returns the first later grant that would break the lock if the ith grant were still held. With that grant, as
-// many other clients hold the lock as it has permits. If the lock has one permit, this is the next grant. ok is false
-// if there is none.
+// beyond returns the first later grant that would break the lock if the ith grant were still held: together with the
+// ith grant, more clients would hold the lock than it has permits. If the lock has one permit, this is the next grant.
+// ok is false if there is no such grant.
 func (r *Reader) beyond(lock *trace.LockTrace, i int) (n int32, ok bool) {
 	g := &r.t.Grants[lock.Grants[i]]
 	for _, n := range lock.Grants[i+1:] {

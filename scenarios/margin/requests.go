@@ -3,8 +3,8 @@ package margin
 import "github.com/fencepost-sim/fencepost/checker/history"
 
 // requests measures how close in time the last request of each attempt came to reaching a server on which another
-// attempt had its key. A late request always counts as closer than none, even if it found no key, or if it compared the
-// owner and changed nothing.
+// attempt had its key. A late request always counts as closer than no request, even if it found no key, or if it
+// compared the owner and changed nothing.
 func (r *Reader) requests() {
 	for i := range r.holds {
 		h := &r.holds[i]

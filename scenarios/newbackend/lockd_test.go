@@ -71,7 +71,7 @@ type key struct {
 	timer   uint64
 }
 
-// Start starts the server without keys.
+// Start starts the server with no keys.
 func (d *daemon) Start(h sim.Host) { d.host, d.keys = h, map[string]*key{} }
 
 // Serve answers a request.

@@ -162,8 +162,8 @@ func move(f *nemesis.Fault, at int64) {
 	f.Trigger = nemesis.Trigger{Time: max(0, time.Duration(at))}
 }
 
-// end moves the end of a fault, so that the fault lasts from From to To. If the fault delays a message, end adds
-// To-From to the delay.
+// end moves the end of a fault. The fault then lasts from the time in From to the time in To. If the fault delays a
+// message, end adds the difference between the two to the delay.
 func (o *opened) end(e *gesture) error {
 	length := max(time.Millisecond, time.Duration(e.To-e.From))
 	return o.change(e.Fault, func(f *nemesis.Fault) {
@@ -198,7 +198,7 @@ func (o *opened) remove(e *gesture) error {
 	return o.setFaults(slices.Delete(linesOf(o.scenario.Faults), e.Fault-1, e.Fault))
 }
 
-// add adds a fault of a kind to a lane.
+// add adds a fault of the given kind to a lane.
 func (o *opened) add(e *gesture) error {
 	i := slices.IndexFunc(nemesis.Kinds, func(k nemesis.Kind) bool { return k.String() == e.Kind })
 	if i < 0 {

@@ -37,7 +37,8 @@ func (o *opened) palette() (all []kindOffer) {
 	return all
 }
 
-// propose returns a fault of a kind on a process. It strikes at the start of the run and is large enough to be visible.
+// propose returns a fault of the given kind that strikes the given process. It strikes at the start of the run and is
+// large enough to be visible.
 func (o *opened) propose(k nemesis.Kind, on sim.ProcessID) (nemesis.Fault, error) {
 	names := o.scenario.Targets()
 	targets := nemesis.TargetsOf(&names)

@@ -3,8 +3,8 @@
 // request has the same answer, whether a command serves the page or the page contains the simulator as WebAssembly.
 //
 // Goals: every gesture is an edit of the scenario's text, so the reader can read and save what is on the page, and run
-// it with the other commands; equal states give equal answers everywhere; a mistake changes nothing, and the answer
-// says where it is. Non-goals: drawing (reports/timeline), checking the laws (checker), and how requests travel
+// it with the other commands; the same state gives the same answer everywhere; a mistake changes nothing, and the
+// answer says where it is. Non-goals: drawing (reports/timeline), checking the laws (checker), and how requests travel
 // (cmd/site, play/worker). The page ignores what a scenario expects; it only says which laws hold.
 package play
 
@@ -31,7 +31,7 @@ type State struct {
 	Seed uint64 `json:"seed,string"`
 }
 
-// mistake is the reason why an edit changed nothing. It uses the same words as the commands.
+// mistake is the reason why an edit changed nothing. It is worded like the error messages of the commands.
 type mistake struct {
 	In   string `json:"in"`   // where the mistake is: faults, text, or the key of a setting
 	Line int    `json:"line"` // line of the faults, from 1; 0 if it is not in a particular line
@@ -106,7 +106,7 @@ type opened struct {
 	result   scenarios.Result // result of the run; set by run
 }
 
-// fileName is the name of the text in error messages.
+// fileName is the name by which error messages refer to the text.
 const fileName = "scenario"
 
 // open parses a state. If its text is wrong, the error says what is wrong and where.

@@ -274,7 +274,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestAnOwnTextIsMended checks that a reader can replace a text that contains a mistake. The page ignores expectations,
+// TestAnOwnTextIsMended checks that a reader can replace text that contains a mistake. The page ignores expectations,
 // but does not remove them from a text that the reader has written.
 func TestAnOwnTextIsMended(t *testing.T) {
 	own := begin(t, "kleppmann-gc-pause").Text + "expect: {mutual-exclusion: holds}\n# mine\n"

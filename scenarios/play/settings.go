@@ -20,8 +20,8 @@ type setting struct {
 	Main  bool   `json:"main"`  // whether this is one of the keys that readers change first
 	// words that the key accepts; if Unit is empty, the key accepts only these words
 	Words []string `json:"words"`
-	// Unit is "ns" or "1" if the value is a single number N. Otherwise, it is empty. Least is the smallest valid
-	// number.
+	// Unit is "ns" or "1" if the value is a single number, which is then in N. Otherwise, Unit is empty. Least is the
+	// smallest valid number.
 	Unit  string `json:"unit"`
 	N     int64  `json:"n"`
 	Least int64  `json:"least"`

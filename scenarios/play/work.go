@@ -50,7 +50,7 @@ type proposal struct {
 	State
 }
 
-// Progress is how much of a longer task is done.
+// Progress says how much of a longer task is done.
 type Progress struct {
 	What string `json:"what"`
 	Done int    `json:"done"`
@@ -156,7 +156,7 @@ func (o *opened) explore(ctx context.Context, crew campaign.Crew) (*outcome, err
 	return done, nil
 }
 
-// cut makes the plan as small as possible while it still causes the most serious violation.
+// cut makes the plan as small as possible. The smaller plan must still cause the most serious violation.
 func (o *opened) cut(ctx context.Context) (*outcome, error) {
 	if err := o.run(); err != nil {
 		return nil, err
@@ -207,7 +207,8 @@ func (o *opened) advise(ctx context.Context, crew campaign.Crew) (*outcome, erro
 	return done, nil
 }
 
-// edgeSeeds is the number of runs for each value. sureSeeds is the number of runs for the values next to an edge.
+// edgeSeeds is the number of runs for each value that edge tries. sureSeeds is the number of runs for the values next
+// to an edge.
 const edgeSeeds, sureSeeds = 5, 50
 
 // edge varies one key and finds the values at which mutual exclusion begins to hold or to be violated.

@@ -183,7 +183,7 @@ func (p *Process) CPU() time.Duration {
 	return p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
 }
 
-// Succeeded reports whether a process has ended by itself, with exit code 0.
+// Succeeded reports whether a process has ended on its own, with exit code 0.
 func (p *Process) Succeeded() bool { return p.cmd.ProcessState != nil && p.cmd.ProcessState.Success() }
 
 // Memory returns the peak memory use of a process that has ended, in bytes, or 0 if the host does not report it.

@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// GoResults is the file with a copy of the results in scenarios/locktest/libraries. A test checks that the copy is up
-// to date.
+// GoResults is the name of a file with a copy of the results in scenarios/locktest/libraries. The file is in this
+// package's folder. A test checks that the copy is up to date.
 const GoResults = "go.json"
 
 // goRow is a Go library in one configuration. Its result and its page are in scenarios/locktest/libraries.
@@ -95,8 +95,8 @@ func collect(libraries fs.FS, name string) (*goRow, error) {
 	return row, nil
 }
 
-// result adds up the cells of each family of faults. As in locktest's tables, violations of resource-safety count only
-// if the clients check the validity of their locks.
+// result adds up the counts for each family of faults. As in locktest's tables, violations of resource-safety count
+// only if the clients check the validity of their locks.
 func (r *locktestResult) result(version string) Result {
 	all := Result{Version: version}
 	for _, c := range r.Cells {

@@ -51,7 +51,7 @@ func (b *Board) Document() *document.Document {
 		Body: append(body, sections...)}
 }
 
-// oneLine returns a text as a single line, without the line breaks of the source.
+// oneLine returns text as a single line, without the line breaks of the source.
 func oneLine(words string) string { return strings.Join(strings.Fields(words), " ") }
 
 // section returns the section about a row.

@@ -53,7 +53,7 @@ the command. Change them, run the row again with its command, and send what has 
 from its result, a scenario from its row, or if a finding has no explanation. A row of Go is corrected in
 scenarios/locktest/libraries.`
 
-// wrapped wraps a text into lines for Markdown.
+// wrapped wraps text into lines for Markdown.
 func wrapped(words string) string { return strings.Join(text.Wrap(words, 118), "\n") + "\n" }
 
 // item returns an item of a list in Markdown.
@@ -173,7 +173,7 @@ func (e *entry) facts() (all document.Facts) {
 	return all
 }
 
-// table returns a table that shows how often each law was broken under each family.
+// table returns a table that shows, for each family of faults, in how many runs each law was broken.
 func (e *entry) table() string {
 	var out strings.Builder
 	out.WriteString("| promise |")
@@ -202,7 +202,7 @@ func (o *Outcome) cell(law checker.Law) string {
 	return fmt.Sprintf("<1/%d", campaign.OneIn(o.Runs))
 }
 
-// found says how often a finding occurred, and under which families.
+// found says in how many runs a finding occurred, and under which families of faults.
 func (r *Result) found(f *Finding) string {
 	var seen []string
 	for _, o := range r.Outcomes {

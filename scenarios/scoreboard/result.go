@@ -142,7 +142,7 @@ func (o *Outcome) marks() string {
 }
 
 // marks returns the table cell for a family, or "" if the family was not tried. If only aimed faults broke a law, and
-// no random schedule did, its letter is in parentheses.
+// no random schedule did, the law's letter is in parentheses.
 func (e *entry) marks(family string) string {
 	if e.result == nil {
 		return ""

@@ -1,5 +1,5 @@
 // Package scoreboard lists lock libraries written in several languages. It states what each library promises and how
-// many promises broke when the library was explored under each family of faults.
+// many promises were broken when the library was explored under each family of faults.
 //
 // A row is one library in one configuration. Each row has a folder in libraries. The folder's row.yaml is written by
 // hand and describes the row. cmd/scoreboard writes the other files in the folder: one scenario for each family, the
@@ -87,7 +87,8 @@ type Family struct {
 	weights     string // value of the key "weights" in the scenarios
 }
 
-// Families lists the families in the order of the table's columns. The last family contains the faults of all others.
+// Families lists the families of faults in the order of the table's columns. The last family contains the faults of all
+// others.
 var Families = []Family{
 	{"pauses", "a client or a server stops for a while and then goes on, as in a collection of garbage.", "{pause: 6}"},
 	{"network", "a link is cut, a message arrives late, or a connection breaks.",
@@ -103,8 +104,9 @@ var Families = []Family{
 var judged = []checker.Law{checker.LeaseExclusion, checker.Ownership, checker.ResourceSafety, checker.DeadlockFreedom,
 	checker.FaultTolerance}
 
-// Applies reports whether a row is explored under a family. The family of failovers requires a replica. The family of
-// all faults is never explored: each schedule of a row has only one fault, so this family would repeat the others.
+// Applies reports whether a row is explored under a family of faults. The family "failovers" requires a replica. The
+// family of all faults is never explored: each schedule of a row has only one fault, so this family would repeat the
+// others.
 func (f Family) Applies(r *Row) bool {
 	return f.weights != "" && (f.Name != "failovers" || strings.Contains(r.Servers, "replicas:"))
 }
@@ -112,7 +114,7 @@ func (f Family) Applies(r *Row) bool {
 // Folder returns the folder of the row, relative to this package.
 func (r *Row) Folder() string { return path.Join("libraries", r.Name) }
 
-// Scenario returns the text of the scenario for exploring the row under a family.
+// Scenario returns the text of the scenario for exploring the row under a family of faults.
 func (r *Row) Scenario(f Family) string {
 	return r.scenario(f.Name, "one fault of the family "+f.Name, fmt.Sprintf(`mix:
   faults: 1

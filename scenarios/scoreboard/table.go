@@ -101,7 +101,7 @@ func (e *entry) notTried() string {
 // former reports whether the result is for a different version than the one that the row states.
 func (e *entry) former() bool { return e.result != nil && e.result.Version != e.Version }
 
-// explore returns the command that explores a row under a family.
+// explore returns the command that explores the row's lock under a family of faults.
 func (e *entry) explore(family string) string {
 	return "fencepost explore scenarios/scoreboard/" + e.Folder() + "/" + family + ".yaml --client '" + e.Client +
 		"' --seeds " + strconv.Itoa(e.Seeds)

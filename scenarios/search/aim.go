@@ -19,8 +19,8 @@ type aim struct {
 	instants []time.Duration  // times of events, expiries and ends of validity, sorted
 }
 
-// aimedTogether is the number of consecutive plans that are aimed with the same fault-free run. These plans all use
-// that run's seed.
+// aimedTogether is the number of consecutive plans whose faults are aimed at events of the same fault-free run. All of
+// these plans use that run's seed.
 const aimedTogether = 16
 
 // baseOf returns the seed of the fault-free run that is used to aim the plan of the given seed.

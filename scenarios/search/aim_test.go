@@ -109,7 +109,7 @@ func TestAimedFaultsAreAsLongAsTheMixSays(t *testing.T) {
 	}
 }
 
-// If the mix contains aimed: 0%, faults are not aimed, so no fault-free run is performed.
+// With "aimed: 0%" in the mix, no faults are aimed at events of a fault-free run, so no fault-free run is performed.
 func TestNothingIsAimedIfTheMixSaysSo(t *testing.T) {
 	s := parsed(t, strings.Replace(aimedAt, "aimed: 100%", "aimed: 0%", 1))
 	plans, err := NewPlans(s)

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// leastProbability returns a lower bound for the probability that a plan has exactly one fault, and that this fault
+// leastProbability returns a lower bound on the probability that a plan has exactly one fault, and that this fault
 // delays one given message of the fault-free run (a request, or the answer to it). Requests are grouped into classes:
 // classes is the number of classes, and requests is the number of requests in the same class. The README states the
 // formula, which uses the numbers in the mix. Its first three factors are the same for any single fault that names a
@@ -26,7 +26,7 @@ func leastProbability(s *Plans, requests, classes int) float64 {
 	return (1 - float64(m.Guided)/100) / numbers * kind * float64(m.Aimed) / 100 / float64(classes*requests) / 2
 }
 
-// leastUntil returns a lower bound for the probability that a delayed message arrives at one given instant. instants is
+// leastUntil returns a lower bound on the probability that a delayed message arrives at one given instant. instants is
 // the number of instants after the message was sent.
 func leastUntil(instants int) float64 { return 1 / float64(6*instants) }
 
@@ -84,8 +84,8 @@ func heldUp(f *nemesis.Fault) string {
 	return fmt.Sprint(f.Target, " ", f.Peer, " ", f.Trigger.Message.Nth, f.Trigger.Message.Command)
 }
 
-// holdTo checks that each message was delayed at least as often as the formula predicts, minus four standard
-// deviations.
+// holdTo checks how many times each message was delayed. The number may be at most four standard deviations below the
+// formula's prediction.
 func (a *aim) holdTo(t *testing.T, p *Plans, counts map[strike]int, plans int, instants bool) {
 	hold := func(what strike, least float64) {
 		want := least * float64(plans)

@@ -94,8 +94,8 @@ func (c *Close) words() string {
 	return fmt.Sprintf("Its closest call, with seed %d: %s", c.Seed, c.Call.String())
 }
 
-// of describes the closest call of a law. It returns "" if there was none.
-func (c Closest) of(law checker.Law) string {
+// describe returns a sentence about the closest call of a law. It returns "" if there was none.
+func (c Closest) describe(law checker.Law) string {
 	i := slices.IndexFunc(c, func(o Close) bool { return o.Law == law })
 	if i < 0 {
 		return ""

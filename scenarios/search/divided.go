@@ -31,14 +31,14 @@ func (e *Result) stage() (campaign.Stage, error) {
 	return campaign.Stage{Name: SeedsStage, Spec: spec, Size: own.Last - own.First + 1, Portion: handedOut}, err
 }
 
-// begun returns a copy of the span without the seeds that have been run.
+// begun returns a copy of the span in which no seed counts as run.
 func (s Span) begun() Span {
 	s.Ran = nil
 	return s
 }
 
-// RunBy makes other processes perform all runs. Each time it has added some results to e, it calls the function
-// counted, unless that is nil. If other processes lost some runs, these runs are missing from the result.
+// RunBy makes other processes perform all runs. Each time it has added some results to e, it calls counted, unless
+// counted is nil. If other processes lost some runs, these runs are missing from the result.
 func (e *Result) RunBy(ctx context.Context, hands campaign.Hands, counted func()) error {
 	stage, err := e.stage()
 	if err != nil {
@@ -116,7 +116,7 @@ type cutting struct {
 	Findings campaign.Findings `json:"findings"`
 }
 
-// Worker performs work of an exploration for one scenario, in another process. It is a campaign.Worker.
+// Worker performs a part of an exploration of one scenario, in another process. It is a campaign.Worker.
 type Worker struct {
 	scenario *scenarios.Scenario
 	explorer *explorer

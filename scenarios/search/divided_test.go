@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign/campaigntest"
 )
 
-// strangers returns workers that stand for other processes and carry out the stages of s. The results of a portion are
-// lost if it contains one of the seeds in lost.
+// strangers returns workers that stand for other processes and carry out the stages of s. Each worker gets a batch of
+// seeds at a time. The results of a batch are lost if it contains one of the seeds in lost.
 func strangers(t *testing.T, s *scenarios.Scenario, lost ...uint64) *campaigntest.Strangers {
 	return &campaigntest.Strangers{T: t,
 		Worker: func() (campaign.Worker, error) { return NewWorker(s) },
@@ -27,8 +27,8 @@ func strangers(t *testing.T, s *scenarios.Scenario, lost ...uint64) *campaigntes
 		}}
 }
 
-// If other processes perform an exploration, the result and the shrunk findings are the same as if one process performs
-// it.
+// An exploration that other processes perform has the same result and the same shrunk findings as one that a single
+// process performs.
 func TestOthersMakeTheSameExploration(t *testing.T) {
 	s := named(t, "kleppmann-gc-pause")
 	want := explored(t, s, 3, 400, Whole, 1)
@@ -69,7 +69,7 @@ func TestOthersMakeTheSameExploration(t *testing.T) {
 	}
 }
 
-// Seeds that other processes have lost are missing from the exploration.
+// If a process fails to deliver the results of some seeds, these seeds are missing from the exploration.
 func TestWhatOthersLoseIsMissing(t *testing.T) {
 	s := named(t, "kleppmann-gc-pause")
 	e, err := NewExploration(s, 3, 60, Whole)

@@ -12,12 +12,12 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/margin"
 )
 
-// Drawn is the part of a Result that only searches with random faults have.
+// Drawn holds the fields of a Result that only searches with random faults use.
 type Drawn struct {
 	Undecided int              `json:"undecided"` // number of runs in which some law was undecided
 	Empty     int              `json:"empty"`     // number of runs without faults, or with only excluded ones
 	Faults    []campaign.Fault `json:"faults"`    // in the order of nemesis.Kinds
-	// blocks in which guidance stopped because a repeated run had a different result
+	// Differing counts the blocks of plans in which guidance stopped because a repeated run had a different result.
 	Differing Differing `json:"differing"`
 	Closest   Closest   `json:"closest"`
 
@@ -61,12 +61,12 @@ func NewExploration(s *scenarios.Scenario, from uint64, seeds int, shard Shard) 
 	return newExploration(span), nil
 }
 
-// newExploration returns an exploration of the span with all counts at zero.
+// newExploration returns an exploration with all counts at zero, for the seeds of the span.
 func newExploration(span Span) *Result {
 	return &Result{Span: span, Laws: campaign.NewLaws(checker.Laws), Drawn: &Drawn{Faults: campaign.NewFaults()}}
 }
 
-// explorer is what one worker needs to run and judge plans.
+// explorer holds what one worker needs to run and judge plans.
 type explorer struct {
 	scenario *scenarios.Scenario
 	plans    *Plans

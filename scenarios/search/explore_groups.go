@@ -65,7 +65,7 @@ func (g planGroup) headline() string {
 	return g[0].violation()
 }
 
-// sign returns a symbol that marks whether a group breaks a promise, and the style of the symbol.
+// sign returns a symbol that shows whether a group breaks a promise, and the style of the symbol.
 func (g planGroup) sign() (string, text.Style) {
 	if g[0].Promised {
 		return document.Failed.Sign(), text.Red
@@ -105,7 +105,7 @@ func (b planGroups) FitText(p *text.Writer, room int) {
 	}
 }
 
-// text writes one group: what happens, which laws it breaks and how often, the plan, and how to repeat it.
+// text writes one group: what happens, which laws it breaks and in how many runs, the plan, and how to repeat it.
 func (g planGroup) text(p *text.Writer) {
 	mark, tone := g.sign()
 	for i, t := range text.Wrap(g.headline(), p.Width()-3) {

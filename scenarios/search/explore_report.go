@@ -187,7 +187,7 @@ func (r *Report) faultTable() document.Table {
 	return t
 }
 
-// inFull is a block that shows a finding in full detail, optionally with a timeline. It appears only in texts.
+// inFull is a block that shows a finding in full detail, optionally with a timeline. It appears only in text output.
 type inFull struct {
 	*ReducedFinding
 	timeline bool
@@ -233,7 +233,7 @@ func (f *ReducedFinding) promise() string {
 	return document.NotPromised
 }
 
-// size says how often the violation was found, and how far the plan was shrunk.
+// size says in how many runs the violation was found, and how far the plan was shrunk.
 func (f *ReducedFinding) size() string {
 	how := "shrunk as far as the budget of runs allowed"
 	switch {
@@ -264,12 +264,13 @@ func (r *Report) suite() document.Suite {
 		case l.Holds == 0:
 			c.Result, c.Message = document.NotJudged, "no run exercised it"
 		default:
-			c.Story = r.Closest.of(l.Law)
+			c.Story = r.Closest.describe(l.Law)
 		}
 		s.Cases = append(s.Cases, c)
 	}
 	s.Cases = append(s.Cases, document.OpenCases(r.Scenario, open)...)
-	// All seeds were run, so only the shrinking of findings on laws that are not promised can have been interrupted.
+	// All seeds were run. Therefore, only the shrinking of findings about laws that the scenario does not promise can
+	// have been interrupted.
 	if standing != document.Passed {
 		s.Cases = append(s.Cases, document.InterruptedCases(r.Scenario, r.Interrupted)...)
 	}

@@ -56,13 +56,13 @@ func (f *Failed) add(part Failed) {
 	f.Runs += part.Runs
 }
 
-// open returns a sentence that says how many runs failed, so that it is undecided whether the promises are kept. It
-// returns nil if no run failed. of is the total number of runs of s.
-func (f *Failed) open(s *scenarios.Scenario, of int) []string {
+// open returns a sentence that says how many runs failed. Because of these runs, it is undecided whether the promises
+// are kept. open returns nil if no run failed. total is the total number of runs of s.
+func (f *Failed) open(s *scenarios.Scenario, total int) []string {
 	if f.Runs == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%d of %d runs could not be judged: %s, first with seed %d: %s", f.Runs, of,
+	return []string{fmt.Sprintf("%d of %d runs could not be judged: %s, first with seed %d: %s", f.Runs, total,
 		s.Failing(), f.First, f.Why[0])}
 }
 

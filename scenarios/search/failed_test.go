@@ -40,8 +40,8 @@ func breaking(t *testing.T, alike string) *scenarios.Scenario {
 	return s
 }
 
-// If some runs fail, an exploration still performs the other runs and counts the failed ones. This does not depend on
-// the number of workers or the portions.
+// If some runs fail, an exploration still performs the other runs and counts the failed ones. The result does not
+// depend on the number of workers or on how the seeds are divided among them.
 func TestRunsThatFailDoNotEndAnExploration(t *testing.T) {
 	s := breaking(t, "set-nx-px")
 	var first *Result

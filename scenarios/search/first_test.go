@@ -38,7 +38,7 @@ func TestTheFirstSeedThatBreaksAPromiseIsFound(t *testing.T) {
 	}
 }
 
-// A search that begins at a later seed finds the same violation as an exploration that begins at that seed.
+// A search and an exploration that begin at the same later seed find the same violation.
 func TestASearchBeginsAtItsFirstSeed(t *testing.T) {
 	s := parsed(t, careless+"promise: [ownership]\n")
 	for from := uint64(0); from < 300; {

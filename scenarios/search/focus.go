@@ -208,8 +208,8 @@ func (v *variation) stale() bool {
 	return v.call.Way == margin.Removed || v.call.Way == margin.Requests
 }
 
-// late moves a fault that strikes one message to the request r or to its answer. If the close call is about late
-// requests, the message may be delayed until a time between from and to.
+// late changes a fault that affects one message so that it affects the request r or the answer to r. If the close call
+// is about late requests (see stale), the message may be delayed until a time between from and to.
 func (v *variation) late(f nemesis.Fault, r *nemesis.Sent, from, to time.Duration) nemesis.Fault {
 	f = r.Strike(f, v.below(2) == 0)
 	if f.By <= 0 {
@@ -227,8 +227,8 @@ func (v *variation) late(f nemesis.Fault, r *nemesis.Sent, from, to time.Duratio
 	return f
 }
 
-// when picks a time in the period from..to, or shortly before the period. It is either the time of an event, a time
-// shortly before an event, or any time.
+// The function when picks a time in the period from..to, or shortly before the period. It picks the time of an event, a
+// time shortly before an event, or any time.
 func (v *variation) when(from, to time.Duration) time.Duration {
 	called, granted := v.call.Called.Duration(), v.call.From.Duration()
 	switch v.below(5) {

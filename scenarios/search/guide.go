@@ -56,7 +56,8 @@ type Shown struct {
 	Digest sim.Digest
 	Calls  []margin.Call `json:",omitempty"` // the close calls that later plans use; empty if the run failed
 	// Parent is the seed of the run whose plan was varied to make this plan. Niche is the index of the niche that
-	// contained the parent. Parent is nil if the plan was drawn freely.
+	// contained the parent. A niche contains plans that came close to violating a law in the same way. Parent is nil if
+	// the plan was drawn freely.
 	Parent *uint64 `json:",omitempty"`
 	Niche  int     `json:",omitempty"`
 	// Differing is set if a run was repeated to draw this plan, and the repetition had a different result. It is the
@@ -187,7 +188,7 @@ func (g *guide) begin(block uint64) {
 	g.niches = [niches]niche{}
 }
 
-// guided returns the plan of a seed, which may depend on the earlier runs of the seed's block.
+// guided returns the plan of a seed. The plan may depend on the earlier runs of the seed's block.
 func (p *Plans) guided(seed uint64) nemesis.Plan {
 	g := &p.guide
 	if block := BlockOf(seed); g.first != block || len(g.plans) == 0 {

@@ -61,9 +61,9 @@ func (n *niche) admits(c *margin.Call) bool {
 	return len(n.elites) < most || c.Value <= n.elites[len(n.elites)-1].call.Value
 }
 
-// keep adds a plan if it is close enough. The plan replaces a plan with the same kinds of faults and the same margin,
-// if there is one. Otherwise, the niche may then have too many plans, in total or with these kinds of faults. If so,
-// keep removes the plan with the largest margin.
+// keep adds a plan if its run came close enough to a violation. The plan replaces a plan with the same kinds of faults
+// and the same margin, if there is one. Otherwise, the niche may then have too many plans, in total or with these kinds
+// of faults. If so, keep removes the plan with the largest margin.
 func (n *niche) keep(e elite) {
 	if !n.admits(&e.call) {
 		return

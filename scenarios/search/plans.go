@@ -30,8 +30,9 @@ type Plans struct {
 // seeds.
 func Guides(s *scenarios.Scenario, seeds int) bool { return s.Mix.Guided > 0 && seeds >= together }
 
-// NewGuidedPlans prepares to draw the plans of a search. A percentage of the plans, which the mix calls guided, are
-// variations of earlier plans whose runs came close to violating a law. The errors are the same as for NewPlans.
+// NewGuidedPlans prepares to draw the plans of a search. The setting "guided" of the mix is the percentage of plans
+// that are variations of earlier plans whose runs came close to violating a law. The errors are the same as for
+// NewPlans.
 func NewGuidedPlans(s *scenarios.Scenario) (*Plans, error) {
 	p, err := NewPlans(s)
 	if err == nil {
@@ -56,7 +57,8 @@ func NewPlans(s *scenarios.Scenario) (*Plans, error) {
 	return p, err
 }
 
-// calm is the seed of the fault-free run. One run is enough, because its length is only a rough guide, not a bound.
+// calm is the seed of the fault-free run. One run is enough, because plans need only a rough idea of how long a run
+// takes.
 const calm = 1
 
 // undisturbed returns how long the clients work in a run without faults, rounded up to whole milliseconds.

@@ -80,12 +80,13 @@ func unprintable(text []byte) bool {
 	}
 }
 
-// longestCause is a maximum length, in characters, for the kind and the detail of a cause. Real causes are shorter.
+// longestCause is the maximum length, in characters, of the kind of a cause and of its detail. Real causes are shorter.
 const longestCause = 64
 
-// consistentFindings reports whether the findings can be the result of the runs in ran. laws contains how often each
-// law was broken. Each finding must name a seed that was run. No two findings may be equal, and none may have more runs
-// than broke its law. For each law, the runs of its findings must add up to at least the number of runs that broke it.
+// consistentFindings reports whether the findings can be the result of the runs in ran. laws contains the number of
+// runs that broke each law. Each finding must name a seed that was run. No two findings may be equal, and none may have
+// more runs than broke its law. For each law, the runs of its findings must add up to at least the number of runs that
+// broke it.
 func consistentFindings(all campaign.Findings, laws campaign.Laws, ran Ranges) bool {
 	broken, most, seen := map[checker.Law]int{}, map[checker.Law]int{}, map[campaign.Finding]bool{}
 	for _, f := range all {

@@ -39,8 +39,8 @@ func (r *Result) portion() uint64 {
 }
 
 // Run continues the search with the given number of workers (0: one per core), until all seeds are done or ctx is done.
-// Each time it has added the results of some seeds to r, it calls the function counted, unless that is nil. The result
-// does not depend on the number of workers, on how the seeds are divided among them, or on interruptions.
+// Each time it has added the results of some seeds to r, it calls counted, unless counted is nil. The result does not
+// depend on the number of workers, on how the seeds are divided among them, or on interruptions.
 func (r *Result) Run(ctx context.Context, s *scenarios.Scenario, workers int, counted func()) error {
 	missing, size := r.missing(), r.portion()
 	start := func() func(int) (*Result, error) {
@@ -94,7 +94,7 @@ func (r *Result) add(part *Result) {
 	}
 }
 
-// sample returns a plan whose run determines the Identity of a search of s.
+// sample returns the plan whose run is used to compute the Identity of a search over s.
 func (r *Result) sample(s *scenarios.Scenario) (nemesis.Plan, error) {
 	if r.Repeated != nil {
 		faults, err := r.Given()

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// Repeated is the part of a Result that only searches with the same faults in all runs have.
+// Repeated holds the fields of a Result that only searches with the same faults in all runs use.
 type Repeated struct {
 	Plan     []campaign.Planned `json:"plan"`
 	Campaign format.Campaign    `json:"campaign"`
@@ -24,7 +24,7 @@ func NewRuns(s *scenarios.Scenario, faults []nemesis.Fault, from uint64, seeds i
 	return newRuns(span, campaign.NewPlanned(faults)), err
 }
 
-// newRuns returns a Result for the seeds of the span with all counts at zero. All runs have the faults of plan.
+// newRuns returns a Result with all counts at zero, for the seeds of the span. All runs have the faults of plan.
 func newRuns(span Span, plan []campaign.Planned) *Result {
 	r := &Result{Span: span, Laws: campaign.NewLaws(checker.Laws),
 		Repeated: &Repeated{Plan: make([]campaign.Planned, len(plan))}}

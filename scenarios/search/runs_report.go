@@ -209,8 +209,8 @@ func (r *RunsReport) idle() string {
 	return single.IdleFaults(never, vain, len(r.Plan))
 }
 
-// headline returns a sentence that says how often the most serious of the broken laws was broken, and how it was broken
-// in the most instructive run.
+// headline returns a sentence that says in how many runs the most serious of the broken laws was broken, and how it was
+// broken in the most instructive run.
 func (r *RunsReport) headline() string {
 	run, _ := r.best()
 	if run == nil {

@@ -134,7 +134,7 @@ func TestOnlyASampleHasARate(t *testing.T) {
 	}
 }
 
-// The commands in reports that repeat a finding or show the example work when they are pasted into a shell.
+// The commands that reports give to reproduce a finding or to show the example work when they are pasted into a shell.
 func TestCommandsWithinReportsCanBePasted(t *testing.T) {
 	found := foundBy(checker.MutualExclusion, checker.CauseNotRecorded, true, 1, "pause client-1 for 1s at 1s")
 	found.Run.Repeat = reporttest.LongCommand

@@ -28,10 +28,10 @@ func (r Range) String() string {
 	return fmt.Sprintf("%d–%d", r.First, r.Last)
 }
 
-// MarshalJSON returns [first, last].
+// MarshalJSON returns a JSON array of the form [first, last].
 func (r Range) MarshalJSON() ([]byte, error) { return json.Marshal([2]uint64{r.First, r.Last}) }
 
-// UnmarshalJSON decodes [first, last].
+// UnmarshalJSON decodes a JSON array of the form [first, last].
 func (r *Range) UnmarshalJSON(b []byte) error {
 	var bounds [2]uint64
 	err := json.Unmarshal(b, &bounds)

@@ -26,7 +26,7 @@ func rangesOf(bits int) (r Ranges) {
 	return r
 }
 
-// Operations on sets of seeds give the same results as on bit sets.
+// Operations on sets of seeds give the same results as the same operations on bit sets.
 func TestSetsOfSeedsAreSets(t *testing.T) {
 	everything := Range{0, math.MaxUint64}
 	for a := range 1 << len(few) {

@@ -16,10 +16,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// shrinkRuns is the maximum number of runs in Shrink if the caller sets no limit. Most shrinks take a few hundred.
+// shrinkRuns is the maximum number of runs in Shrink if the caller sets no limit. Most calls need a few hundred.
 const shrinkRuns = 20_000
 
-// Violation identifies the violation that a shrink must preserve by its law and its cause.
+// Violation identifies, by law and cause, the violation that Shrink must preserve.
 type Violation struct {
 	Law   checker.Law
 	Cause checker.Cause

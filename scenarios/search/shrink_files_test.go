@@ -144,7 +144,7 @@ func TestFilesOfOddScenarios(t *testing.T) {
 	}
 }
 
-// The name of any law and any cause can be part of a scenario's name. Package checker has a constant for each law with
+// The names of all laws and causes can be part of a scenario's name. Package checker has a constant for each law with
 // the corresponding name.
 func TestNamesOfShrunkScenarios(t *testing.T) {
 	files, err := filepath.Glob("../../checker/*.go")

@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// result returns the Shrunk with the reduced scenario and plan, after checking that their texts show the violation
-// again.
+// result returns the reduced scenario and plan as a Shrunk. It first formats them as text, parses the text, and checks
+// that the parsed scenario and plan still lead to the violation.
 func (sh *shrinker) result(original *scenarios.Scenario, first nemesis.Plan, s *subject, p nemesis.Plan) (*Shrunk,
 	error) {
 	r := &Shrunk{Law: sh.violation.Law, Cause: sh.violation.Cause, First: first, Plan: p,
@@ -68,8 +68,8 @@ func (r *Shrunk) run(s *scenarios.Scenario, p nemesis.Plan) (checker.Verdict, er
 	return v, nil
 }
 
-// failsAgain runs the scenario's text with its own faults, and the plan's text. It returns an error unless both give
-// the same run, which shows the violation.
+// failsAgain runs the scenario's text with the scenario's own faults, and then the plan's text. It returns an error
+// unless both runs are equal and show the violation.
 func (r *Shrunk) failsAgain() error {
 	if _, err := r.run(r.Scenario, r.Scenario.Plan(r.Plan.Seed)); err != nil {
 		return err

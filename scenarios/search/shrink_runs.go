@@ -50,7 +50,7 @@ func (sh *shrinker) subject(doc *format.Document) (*subject, error) {
 	return s, nil
 }
 
-// fails reports whether a plan shows the violation. Once the shrink has to stop, it performs no more runs and returns
+// fails reports whether a plan shows the violation. Once shrinking has to stop, fails performs no more runs and returns
 // false for a plan whose result is unknown.
 func (s *subject) fails(p nemesis.Plan) bool {
 	if _, known := s.known[p.String()]; !known && s.over() {
@@ -59,7 +59,7 @@ func (s *subject) fails(p nemesis.Plan) bool {
 	return s.violates(p)
 }
 
-// violates is like fails, but performs the run even if the shrink has to stop.
+// violates is like fails, but performs the run even if shrinking has to stop.
 func (s *subject) violates(p nemesis.Plan) bool {
 	text := p.String()
 	if known, ok := s.known[text]; ok {
@@ -87,7 +87,7 @@ func (s *subject) violates(p nemesis.Plan) bool {
 	return s.known[text]
 }
 
-// over reports whether the shrink has to stop, and if so, records why.
+// over reports whether shrinking has to stop, and if so, records why.
 func (sh *shrinker) over() bool {
 	switch {
 	case sh.ending != 0 || sh.err != nil:

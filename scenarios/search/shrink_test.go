@@ -114,9 +114,9 @@ func TestKleppmannsPauseIsToldInOneLine(t *testing.T) {
 	}
 }
 
-// Violations that random faults cause in the catalogue's scenarios are shrunk to a minimum. The test verifies with its
-// own runs that no fault can be removed or simplified, that the scenario cannot be made smaller, and that running the
-// printed texts fails again.
+// Violations that random faults cause in the catalogue's scenarios are shrunk to a minimum. The test performs its own
+// runs to verify three things: no fault can be removed or simplified, the scenario cannot be made smaller, and the
+// printed scenario and plan show the violation again.
 func TestShrunkViolationsAreMinimalAndFailAgain(t *testing.T) {
 	names := []string{"fenced-gc-pause", "restart-everysec", "failover-loses-lock", "token-per-client",
 		"get-then-del-race", "etcd-lease-pause", "zookeeper-pause", "extension-by-reacquire"}
@@ -177,7 +177,7 @@ func checkMinimal(t *testing.T, r *Shrunk) {
 	}
 }
 
-// failsIn returns a function that reports whether, in s, a plan violates the law of r by the cause of r.
+// failsIn returns a function that reports whether, in s, a plan violates the law that r violates, for the same cause.
 func failsIn(t *testing.T, r *Shrunk, s *scenarios.Scenario) func(nemesis.Plan) bool {
 	runner := scenarios.NewRunner(s)
 	return func(p nemesis.Plan) bool {
@@ -296,7 +296,7 @@ func TestAMendedScenarioPasses(t *testing.T) {
 	}
 }
 
-// TestAShrinkKeepsWhatIsAccepted: a step of a shrink is not kept if its run shows the violation but Accepts returns
+// TestAShrinkKeepsWhatIsAccepted: a step of Shrink is not kept if its run shows the violation but Accepts returns
 // false.
 func TestAShrinkKeepsWhatIsAccepted(t *testing.T) {
 	s, v := parsed(t, noisy), noisyViolation(t)

@@ -37,8 +37,8 @@ type Identity struct {
 	Behaviour string `json:"behaviour"`
 }
 
-// newSpan returns the span of a search of s in which no seed has been run yet. The run of p determines its
-// Identity.Behaviour.
+// newSpan returns the span of a search of s in which no seed has been run yet. p is the plan whose run determines the
+// span's Identity.Behaviour.
 func newSpan(s *scenarios.Scenario, p nemesis.Plan, from uint64, seeds int, shard Shard) (Span, error) {
 	if seeds < 1 || uint64(seeds-1) > math.MaxUint64-from {
 		return Span{}, fmt.Errorf("there are fewer than %d seeds starting at %d", seeds, from)
@@ -108,7 +108,7 @@ func (s Span) unfinished() []string {
 }
 
 // differs returns nil if the span belongs to sc and this version of the program. Otherwise it returns an error that
-// says what differs. The Identity of sc is determined with the run of p.
+// says what differs. p is the plan whose run is used to compute the Identity of sc.
 func (s Span) differs(sc *scenarios.Scenario, p nemesis.Plan) error {
 	id, err := identityOf(sc, p)
 	switch {

@@ -27,8 +27,8 @@ var strikes = [margin.Ways][]func(*variation) []nemesis.Fault{
 	margin.Requests: {(*variation).lateRequest, (*variation).pauseClient},
 }
 
-// strike calls one of the functions in strikes for the close call, chosen at random, and returns its faults. It returns
-// no faults if they have no possible target.
+// strike picks at random one of the functions in the table strikes for the close call, calls it, and returns its
+// faults. It returns no faults if the function finds no target for them.
 func (v *variation) strike() []nemesis.Fault {
 	w := v.call.Way
 	if w == margin.Mixed {
@@ -85,7 +85,8 @@ func (v *variation) fewerKeys() []nemesis.Fault {
 		For: v.beyond(at, c.From.Duration(), 0), Trigger: nemesis.Trigger{Time: at}}}
 }
 
-// slowClient sets the holder's clock back or slows it down. The holder then thinks that its lease lasts longer.
+// slowClient sets the holder's clock back or slows it down. The holder then thinks that its lease lasts longer than it
+// does.
 func (v *variation) slowClient() []nemesis.Fault {
 	from, to := v.call.Called.Duration(), v.call.From.Duration()
 	if v.below(2) == 0 {
@@ -106,7 +107,7 @@ func (v *variation) cutOff() []nemesis.Fault {
 		For: v.beyond(at, v.end(), v.end()-from), Trigger: nemesis.Trigger{Time: at}}}
 }
 
-// forgetful crashes a server, which loses its data, and restarts it before the lease ends.
+// forgetful crashes a server so that it loses its data, and restarts it before the lease ends.
 func (v *variation) forgetful() []nemesis.Fault {
 	from, to := v.call.From.Duration(), v.call.To.Duration()
 	at := v.between(from, to).Truncate(time.Millisecond)

@@ -42,7 +42,8 @@ type ExpectLine struct {
 // OK reports whether the outcome agrees with the expectation, or at least does not contradict it.
 func (e *ExpectLine) OK() bool { return e.Standing.Result != document.Failed }
 
-// Stands says how the outcome compares with the expectation. If the law is undecided, it returns "expected".
+// Stands returns a few words that say how the outcome compares with the expectation. For an undecided law, it returns
+// "expected".
 func (e *ExpectLine) Stands() string {
 	switch {
 	case e.Standing.Excused:

@@ -68,7 +68,7 @@ func byFamily(all checker.Metrics) checker.Metrics {
 	return out
 }
 
-// splitLabel splits the name of a metric into its family and, if it has one, the label with a process.
+// splitLabel splits the name of a metric into its family and, if it has one, the label that names a process.
 func splitLabel(name string) (family, label string) {
 	family, rest, labelled := strings.Cut(name, "{")
 	if !labelled {

@@ -34,8 +34,8 @@ func (r *Run) document(v *views) *document.Document {
 	return d
 }
 
-// Excerpt returns the run for use in another report. In the text of that report, it is the whole report of the run. On
-// the page, it is only what OnPage returns.
+// Excerpt returns the run for use in another report. The text of that report contains the whole report of the run. Its
+// page contains only what OnPage returns.
 func (r *Run) Excerpt(heading string) []document.Block {
 	return append([]document.Block{document.Whole{Document: r.Document()}}, r.OnPage(heading)...)
 }
@@ -118,7 +118,7 @@ func (r *Run) conditions(v *views, picture *timeline.Timeline) document.Columns 
 	return all
 }
 
-// facts says how the run was made: as a single line for a text, and as a list for a page.
+// facts says how the run was made: as a single line for the text form of the report, and as a list for its page.
 func (r *Run) facts() (line, list document.Facts) {
 	events, took := len(r.Recorded().Events), text.Instant(history.Of(r.Simulated))
 	seed := strconv.FormatUint(r.Seed, 10)

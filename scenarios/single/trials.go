@@ -107,7 +107,8 @@ func (r *Trials) try(p nemesis.Plan, h *history.History, f *checker.Finding) err
 	return nil
 }
 
-// distinct returns the trials without duplicates. Two trials may say the same because a plan can have equal faults.
+// distinct returns the trials without duplicates. A plan can contain the same fault several times, so two trials may be
+// equal.
 func distinct(trials []checker.Trial) (all []checker.Trial) {
 	said := map[string]bool{}
 	for _, t := range trials {

@@ -91,8 +91,9 @@ type crossing struct {
 	known      []*Point       // valid points in ascending order: the two ends and the points tried between them
 	tried      []*Point       // points tried between the ends, valid or not
 	blocked    map[int64]bool // values such that the middle of the gap after the value is not a valid scenario
-	// unusual lists those later runs, by number, that had a different outcome at some value than the first runs. All
-	// values are tried with the same seeds, so these runs are likely to have a different outcome at nearby values, too.
+	// unusual lists the numbers of those later runs that, at some value, had a different outcome than the first runs.
+	// All values are tried with the same seeds, so these runs are likely to have a different outcome at nearby values,
+	// too.
 	unusual []int
 }
 
@@ -114,7 +115,7 @@ func (w *sweeper) cross(e side, resolution int64) (*crossing, error) {
 }
 
 // step halves the first gap in which the outcome of some law changes. If all such gaps are narrow enough, it performs
-// more runs of a point beside an edge. It reports whether there was something to do.
+// more runs of a point next to an edge. It reports whether there was something to do.
 func (c *crossing) step() (moved bool, err error) {
 	for i, p := range c.known[1:] {
 		if before := c.known[i]; c.flips(before, p) && c.wide(before, p) && !c.blocked[c.at(before)] {
@@ -154,7 +155,7 @@ func (c *crossing) halve(i int) error {
 	return nil
 }
 
-// edges returns the edges found, in the order of the laws.
+// edges returns the edges found, ordered by law.
 func (c *crossing) edges() (list []Edge) {
 	for _, law := range c.laws {
 		for i, p := range c.known[1:] {

@@ -77,8 +77,8 @@ func TestFreshSeedsConfirmWhatASweepSays(t *testing.T) {
 	}
 }
 
-// confirm runs the value that a stretch names with fresh seeds. It returns "" if the results are compatible with the
-// stretch, and otherwise a text that says what contradicts it.
+// confirm uses fresh seeds to run the value that a stretch names. It returns "" if the results are compatible with the
+// stretch, and otherwise a message that says what contradicts it.
 func confirm(t *testing.T, s *Sweep, st *Stretch, law checker.Law, fresh int) string {
 	t.Helper()
 	o := s.Options
@@ -90,7 +90,7 @@ func confirm(t *testing.T, s *Sweep, st *Stretch, law checker.Law, fresh int) st
 	}
 	violated := p.Laws.Of(law).Violated
 	n, told := float64(violated), fmt.Sprintf("of %d fresh seeds %d break it at %s", fresh, violated, st.At.Text)
-	// beyond returns an upper bound for the number of runs that break the law if each run does so with the probability
+	// beyond returns an upper bound on the number of runs that break the law if each run does so with the probability
 	// chance. The probability that the number exceeds the bound is below 1 in 10,000.
 	beyond := func(chance float64) float64 {
 		mean := chance * float64(fresh)

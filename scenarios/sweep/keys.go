@@ -24,7 +24,7 @@ type Key struct {
 	field   *faultField
 }
 
-// ofServers and ofClients are the settings in FORMAT.md that affect runs, in the same order, except mappings, lists and
+// ofServers and ofClients contain, in the order of FORMAT.md, the settings that affect runs, except mappings, lists and
 // names. Settings in ofClients can also be set for one client, under overrides. startOfClient can be set only under
 // overrides.
 var ofServers, ofClients, startOfClient = variableKeys()

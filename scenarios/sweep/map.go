@@ -12,7 +12,7 @@ import (
 )
 
 // Map is a block of a document that shows the outcomes of one law: as a strip if the sweep has one axis, and as a map
-// if it has two. In a text it is drawn with symbols, on a page as a picture.
+// if it has two. It is drawn with symbols in the text form, and as a picture on the page.
 type Map struct {
 	*Sweep
 	Scenario string // name of the scenario
@@ -52,13 +52,13 @@ func rank(s State) int {
 	return slices.Index([]State{Safe, Chance, Broken, Unjudged, Invalid}, s)
 }
 
-// SVG writes the map as SVG, for a slide or a printed page. It returns the error of w.
+// SVG writes the map as SVG, for a slide or a printed page. It returns any error from w.
 func (m *Map) SVG(w io.Writer) error {
 	_, err := io.WriteString(w, m.titled().SVG(720, 405))
 	return err
 }
 
-// PNG writes the same map as a PNG of 1920 by 1080 pixels.
+// PNG writes the map as a PNG image of 1920 by 1080 pixels.
 func (m *Map) PNG(w io.Writer) error { return m.titled().PNG(w, 720, 405, 192) }
 
 // HTML draws the map twice: for a desktop, and with fewer words for a phone. The style sheet shows only one of them.

@@ -19,8 +19,8 @@ import (
 type Report struct {
 	*Sweep
 	Scenario *scenarios.Scenario
-	// Repeats maps an edge to a command that repeats a run. The run breaks the law on one side of the edge, if there is
-	// such a run.
+	// Repeats maps an edge to a command that repeats a run in which the law is broken on one side of the edge. An edge
+	// without such a run has no command.
 	Repeats map[*Edge]string
 	Shown   map[int]*single.Run // runs that show how assertions failed, keyed by the assertion's index
 	Files   string              // folder with the results; empty if there is none
@@ -140,10 +140,10 @@ func (s *Report) why(a *Asserted) string {
 	return "met at " + text.Count(a.Points, "point")
 }
 
-// lawSection is a section about one law. In a text the section's blocks are indented below the law's name.
+// lawSection is a section about one law. In the text form, the section's blocks are indented below the law's name.
 type lawSection document.Section
 
-// Text writes the name of the law and below it the blocks.
+// Text writes the name of the law and, below it, the blocks.
 func (b lawSection) Text(p *text.Writer) {
 	p.Put(new(text.Line).Add(text.Bold, b.Heading))
 	p.Indent(2, func() {
@@ -197,7 +197,7 @@ func (s *Report) lines(l *Law) []document.Block {
 	return []document.Block{t}
 }
 
-// warnings returns what a reader should know about the line, one sentence each.
+// warnings returns what a reader should know about the line, as a list of sentences.
 func (l *Line) warnings() []string {
 	if l.monotone() {
 		return nil
@@ -329,7 +329,7 @@ func (s *Report) meaning() string {
 	return words
 }
 
-// notes returns what a reader should know in addition to the outcomes of the laws, one sentence each.
+// notes returns what a reader should know in addition to the outcomes of the laws, as a list of sentences.
 func (s *Report) notes() []string {
 	all := []string{}
 	faults := s.faults()

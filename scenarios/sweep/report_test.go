@@ -205,8 +205,8 @@ func TestSweepInWords(t *testing.T) {
 	}
 }
 
-// TestMapsAreRepeatable checks that equal sweeps give pictures that are equal byte for byte, and that the pictures are
-// valid.
+// TestMapsAreRepeatable checks that identical sweeps produce pictures that are identical byte for byte, and that the
+// pictures are valid.
 func TestMapsAreRepeatable(t *testing.T) {
 	for name, s := range samples() {
 		var svg, svg2, page bytes.Buffer

@@ -96,8 +96,8 @@ func linkKey(link string) *Key {
 	return &Key{Path: "network.links." + link, Unit: Durations}
 }
 
-// key returns the key with the given name. The name is the path of the key, or an end of the path that no other path
-// has.
+// key returns the key with the given name. The name is the path of the key, or an ending of the path that is unique
+// among all paths.
 func (b *Subject) key(name string) (*Key, error) {
 	var found []*Key
 	for _, k := range b.keys {

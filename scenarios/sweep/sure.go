@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// makeSure performs more runs of points of the grid. Wherever the outcome of some law changes between neighboring
-// points, both points then have enough runs.
+// makeSure performs more runs of points of the grid. If the outcome of some law changes between two neighboring points,
+// it gives both points enough runs.
 func (s *Sweep) makeSure(ctx context.Context) error {
 	for {
 		var unsure []*Point

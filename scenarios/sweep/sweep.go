@@ -4,7 +4,7 @@
 // Goals: an edge is found to the resolution of its key, and runs on both sides show it; an assertion is also tried
 // where its condition becomes true; a point that no run has judged is never called safe; the result does not depend on
 // the number of workers; a report distinguishes values that were tried from those in between; each sign has its own
-// shape, for readers who cannot distinguish all colors; equal sweeps give equal bytes.
+// shape, for readers who cannot distinguish all colors; identical sweeps produce identical bytes.
 //
 // Non-goals: faults other than the scenario's own (see search, verify), and how a diagram is drawn (see plot).
 //
@@ -51,8 +51,8 @@ type Options struct {
 	From       uint64 // the first seed
 	Seeds      int    // number of runs of each point, with consecutive seeds; at least 1
 	Sure       int    // minimum number of runs of a point beside an edge or a change of a condition; at least Seeds
-	// Resolution is, for each unit, how closely an edge is bisected: the maximum distance between the values on its two
-	// sides. Zero means the default: 1 ms, 1, or 1 ppm.
+	// Resolution is, for each unit, the maximum distance between the values on the two sides of a bisected edge. Zero
+	// means the default: 1 ms, 1, or 1 ppm.
 	Resolution    [Rates + 1]int64
 	campaign.Crew // performs the runs; receives the number of points or edges that are done
 }

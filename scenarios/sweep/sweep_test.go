@@ -86,9 +86,9 @@ func outcomes(s *Sweep, law checker.Law) (states []State) {
 
 const worstCase = "../testdata/delayed-restart-worst-case.yaml"
 
-// TestAForgetfulServerMustStayAwayAsLongAsTheValidity finds out how long a server that lost its data must stay away.
+// TestAForgetfulServerMustStayAwayAsLongAsTheValidity finds out how long a server that lost its data must stay down.
 // The Redlock document says that it must be longer than the longest TTL. In fact, the validity that was stated to the
-// holder is enough: TTL - 1 % - 2 ms, counted from the first request. This explains the edge at 9.9 s for a TTL of 10
+// holder is enough: TTL - 1% - 2 ms, counted from the first request. This explains the edge at 9.9 s for a TTL of 10
 // s.
 func TestAForgetfulServerMustStayAwayAsLongAsTheValidity(t *testing.T) {
 	s := sweeping{scenario: worstCase, vary: []string{"restart=100ms..1.1s/500ms", "lock.ttl=250ms,500ms,1s"},
@@ -114,7 +114,7 @@ func TestAForgetfulServerMustStayAwayAsLongAsTheValidity(t *testing.T) {
 }
 
 // TestTheDelayedRestartStandsAndFallsWithTheDriftAllowance makes the holder's clock slow. The lease then lasts longer,
-// and the edge moves to (TTL - 1 % - 2 ms) / (1 + drift). As long as the drift is within the allowance, the edge stays
+// and the edge moves to (TTL - 1% - 2 ms) / (1 + drift). As long as the drift is within the allowance, the edge stays
 // below the TTL and the rule of the Redlock document holds. If the drift exceeds the allowance, keys expire before the
 // holder stops, and no restart delay helps.
 func TestTheDelayedRestartStandsAndFallsWithTheDriftAllowance(t *testing.T) {
@@ -333,7 +333,8 @@ func TestNonsenseIsNotSwept(t *testing.T) {
 
 // TestAnInterruptedSweepTellsWhatItHas interrupts a sweep after different numbers of runs. No point may have a
 // different outcome than in the complete sweep, and points that were not run must not be judged. Each range in which
-// the interrupted sweep locates an edge may be wider than in the complete sweep, but must contain an edge of it.
+// the interrupted sweep locates an edge may be wider than in the complete sweep, but must contain an edge of the
+// complete sweep.
 func TestAnInterruptedSweepTellsWhatItHas(t *testing.T) {
 	c := sweeping{scenario: "delayed-restart", vary: []string{"restart=1s..13s/4s"},
 		asserts: []string{"lease-exclusion holds when restart >= 20s"}}

@@ -1,10 +1,10 @@
 // Package temporary creates folders for data that a process needs only while it runs: a test binary, the data of
 // servers, a page with a secret.
 //
-// Goals: a folder is removed when its process closes it. If the process was killed, at whatever moment, the next
-// process of the same user that creates or closes a temporary folder removes what was left. A folder that is in use is
-// never removed. Non-goals: ending processes that a killed process has started; they may run for a moment longer and
-// write to the folder again.
+// Goals: a folder is removed when its process closes it. If the process was killed, at any moment, the next process of
+// the same user that creates or closes a temporary folder removes what was left. A folder that is in use is never
+// removed. Non-goals: ending processes that a killed process has started; they may run for a moment longer and write to
+// the folder again.
 package temporary
 
 import (
@@ -20,8 +20,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/safefile"
 )
 
-// prefix is the beginning of the names of all folders and of their lock files. They are in the system's folder for
-// temporary files.
+// The names of all folders and of their lock files begin with prefix. They are in the system's folder for temporary
+// files.
 const prefix = "fencepost-temporary-"
 
 // suffix is added to the name of a folder to get the name of its lock file. A process locks this file before it

@@ -195,9 +195,9 @@ func (g *grower) between(f *nemesis.Fault) []sim.Time {
 	return nil
 }
 
-// repeats reports whether a fault of kind k at the opening adds nothing new to the branch. That is so if the new fault
-// would only prolong the branch's last fault. It is also so if both faults strike the same message, because such faults
-// are tried in only one order.
+// repeats reports whether a fault of kind k at the opening adds nothing new to the branch. It adds nothing new if it
+// would only prolong the branch's last fault. It also adds nothing new if both faults strike the same message, because
+// such faults are tried in only one order.
 func (g *grower) repeats(k nemesis.Kind, o *opening) bool {
 	if len(g.faults) == 0 {
 		return false

@@ -53,7 +53,7 @@ type kindJSON struct {
 	Schedules int `json:"schedules"`
 }
 
-// randomJSON counts the random placements of a kind of fault.
+// randomJSON counts the random placements of one kind of fault.
 type randomJSON struct {
 	Why       string  `json:"why"`
 	Schedules int     `json:"schedules"` // placements in which the faults struck

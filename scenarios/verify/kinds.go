@@ -15,7 +15,7 @@ type Scope struct {
 	None   []Reason       // kinds for which no placement is tried
 }
 
-// Reason explains why some placements of a kind of fault are not tried.
+// Reason explains why some placements of one kind of fault are not tried.
 type Reason struct {
 	Kind nemesis.Kind
 	Why  string
@@ -88,7 +88,7 @@ func (s *Scope) only(kinds []nemesis.Kind) Scope {
 		Random: slices.DeleteFunc(slices.Clone(s.Random), func(r Reason) bool { return other(r.Kind) })}
 }
 
-// Tries reports whether faults of a kind are tried.
+// Tries reports whether faults of the given kind are tried.
 func (s *Scope) Tries(k nemesis.Kind) bool {
 	return slices.Contains(s.Every, k) || slices.ContainsFunc(s.Random, func(r Reason) bool { return r.Kind == k })
 }
@@ -139,7 +139,8 @@ func hasEnd(f *nemesis.Fault) bool {
 // canLast reports whether f can have an end but can also last forever.
 func canLast(f *nemesis.Fault) bool { return restarts(f) || f.Kind.Endless() }
 
-// ruledOut reports whether s does not promise to survive f with any end.
+// ruledOut reports whether s excludes f as given and also with the latest possible end, so that s does not promise to
+// survive f at all.
 func ruledOut(s *scenarios.Scenario, names *nemesis.Names, f nemesis.Fault) bool {
 	late := f
 	switch {

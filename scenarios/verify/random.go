@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// Sample is the result of trying random placements of a kind of fault. Schedules counts the placements in which the
+// Sample is the result of trying random placements of one kind of fault. Schedules counts the placements in which the
 // faults struck.
 type Sample struct {
 	Reason

@@ -71,7 +71,7 @@ func (r *Report) Document() *document.Document {
 	return d
 }
 
-// scale describes the size of the search: either the run in which single faults are tried, or the maximum number of
+// scale describes the size of the search: the run whose single faults are tried or, otherwise, the maximum number of
 // faults in a placement.
 func (v *Verification) scale() string {
 	if v.Options.Requests {
@@ -131,8 +131,7 @@ func (v *Verification) result() string {
 }
 
 // none returns a sentence for a search that found nothing. It says that none of the tried placements breaks a certain
-// promise or law. The integer is the maximum number of faults in these placements. The string is the name of the
-// promise or law.
+// promise or law. faults is the maximum number of faults in these placements. what is the name of the promise or law.
 func (v *Verification) none(faults int, what string) string {
 	enumerated, sampled := len(v.Scope.Every), len(v.Random)
 	drawn := 0
@@ -177,7 +176,7 @@ func (v *Verification) shorter(most int) string {
 		text.Count(len(v.Scope.Every), "kind"))
 }
 
-// lengthTable returns a table that shows how much was tried for each number of faults.
+// lengthTable returns a table that counts the placements tried for each number of faults.
 func (v *Verification) lengthTable() document.Table {
 	t := document.Table{Heading: "placements of", Columns: []document.Column{{Title: "starts"}, {Title: "schedules"},
 		{Title: "placements covered", Words: true}}}
@@ -195,8 +194,8 @@ func (v *Verification) lengthTable() document.Table {
 	return t
 }
 
-// kindTable returns a table that shows how much was tried for each kind of fault: as the last fault of enumerated
-// placements, and in random placements.
+// kindTable returns a table that counts the placements tried for each kind of fault: enumerated placements in which it
+// is the last fault, and random placements.
 func (v *Verification) kindTable() document.Table {
 	t := document.Table{Heading: "last fault", Columns: []document.Column{{Title: "starts"}, {Title: "schedules"},
 		{Title: "at random"}}}

@@ -98,7 +98,7 @@ func TestAVerificationSaysWhatItTriedAndForHowMuchItStands(t *testing.T) {
 }
 
 // TestOnlyAWholeVerificationHolds checks that the zero value does not pass, and that a verification that ended early
-// does not pass either, however much was tried.
+// does not pass either, no matter how many placements were tried.
 func TestOnlyAWholeVerificationHolds(t *testing.T) {
 	early := verified()
 	early.Ending, early.Lengths[2].Whole = campaign.OutOfRuns, false

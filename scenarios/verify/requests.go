@@ -229,7 +229,7 @@ func (g *grower) thresholds(c *course, p *placing) []sim.Time {
 	return ends
 }
 
-// lapses returns the times after an instant at which keys expire, and those at which the validity of a lock ends
+// lapses returns the times, after the given instant, at which keys expire or at which the validity of a lock ends
 // without a release.
 func (g *grower) lapses(c *course, at sim.Time) (list []sim.Time) {
 	type place struct {

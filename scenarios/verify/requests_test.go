@@ -121,7 +121,7 @@ func locksOfOneRun(t *testing.T) (all []*scenarios.Scenario) {
 	return all
 }
 
-// TestClassesOfDelaysLoseNothing delays messages by all delays of a fine grid. Each violation that occurs must also
+// TestClassesOfDelaysLoseNothing delays messages by each delay of a fine grid. Each violation that occurs must also
 // occur with the enumerated delays.
 func TestClassesOfDelaysLoseNothing(t *testing.T) {
 	step := time.Duration(testkit.Size(80, 4)) * time.Millisecond
@@ -245,7 +245,7 @@ limit: 20s
 `
 
 // cutLocks returns locks for tests of cuts. Two of them are renewed by their holders, which is impossible during a cut.
-// The holders of one of these notice that, and the holders of the other do not.
+// In one of the two, the holder notices this. In the other, the holder does not.
 func cutLocks(t *testing.T) []*scenarios.Scenario {
 	t.Helper()
 	all := locksOfOneRun(t)
@@ -392,7 +392,7 @@ func TestWhatOneRunCannotHaveIsRefused(t *testing.T) {
 	}
 }
 
-// TestTheClaimSaysWhatWasEnumerated checks that the claim states the exact numbers of the run and what was left out.
+// TestTheClaimSaysWhatWasEnumerated checks that the claim states the exact counts of the run and what was left out.
 func TestTheClaimSaysWhatWasEnumerated(t *testing.T) {
 	v := oneRun(t, lateReleaseBy("script"), Options{Seed: 7})
 	runner := scenarios.NewRunner(v.Scenario)

@@ -146,9 +146,9 @@ func TestWhatIsLeftUntriedChangesNothing(t *testing.T) {
 }
 
 // TestRandomPlacementsBoundTheOthers checks the claim about kinds of faults whose placements are tried at random. If
-// none of the tried placements broke a promise, the test tries 500 new ones. The number of these that break a promise
-// must not exceed the stated bound. By default the test uses every sixteenth scenario, and with FENCEPOST_UNTRIED=1 all
-// of them.
+// none of the tried placements broke a promise, the test tries 500 new ones. The number of new placements that break a
+// promise must not exceed the stated bound. By default the test uses every sixteenth scenario, and with
+// FENCEPOST_UNTRIED=1 all of them.
 func TestRandomPlacementsBoundTheOthers(t *testing.T) {
 	nth := 1000
 	switch {

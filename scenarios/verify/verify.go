@@ -128,7 +128,7 @@ func Scenario(ctx context.Context, s *scenarios.Scenario, o Options) (*Verificat
 	return v, nil
 }
 
-// begun returns a verification with its scope and its assignments, but without any run.
+// begun returns a verification with its scope and its assignments, before any run.
 func begun(s *scenarios.Scenario, o Options) (*Verification, error) {
 	if s.OfPrograms() && !o.Requests {
 		return nil, errPrograms
@@ -175,7 +175,7 @@ var (
 func (v *Verification) over() bool { return v.Found != nil || v.Ending != campaign.Complete }
 
 // tryAll tries all placements of n faults. It adds one fault to each of the given placements, which have one fault
-// less. It returns the placements to which a further fault can be added.
+// fewer. It returns the placements to which a further fault can be added.
 func (v *Verification) tryAll(ctx context.Context, n int, level []branch) (next []branch, err error) {
 	v.Lengths = append(v.Lengths, LengthTally{Faults: n, Tally: newTally(v.Scenario.Promise.Laws),
 		Kinds: make([]KindTally, len(v.Scope.Every))})

@@ -156,7 +156,7 @@ func repeats(t *testing.T, v *Verification) {
 	}
 }
 
-// TestADelayedRestartIsTriedAsSoonAsItIsAllowed checks a lock whose servers must stay away for one TTL after a crash.
+// TestADelayedRestartIsTriedAsSoonAsItIsAllowed checks a lock whose servers must stay down for one TTL after a crash.
 // If a server may restart a little earlier, the verification must find a violated law.
 func TestADelayedRestartIsTriedAsSoonAsItIsAllowed(t *testing.T) {
 	for _, x := range []struct {

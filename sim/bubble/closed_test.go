@@ -29,9 +29,9 @@ func commands(list ...string) string {
 	return string(b)
 }
 
-// TestAServerReadsAllOfAConnectionBeforeItsEnd: a server that was paused, or busy with an fsync, first reads the
-// commands that a client has sent, and then the end of the connection. The expected counts were measured with a
-// redis-server 7.0 that used appendfsync always and was stopped by SIGSTOP while the same commands arrived.
+// TestAServerReadsAllOfAConnectionBeforeItsEnd: after a pause or an fsync, a server first reads the commands that a
+// client has sent, and then the end of the connection. The expected counts were measured with a redis-server 7.0 that
+// used appendfsync always and was stopped by SIGSTOP while the same commands arrived.
 func TestAServerReadsAllOfAConnectionBeforeItsEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		sent []string
@@ -51,9 +51,9 @@ func TestAServerReadsAllOfAConnectionBeforeItsEnd(t *testing.T) {
 	}
 }
 
-// closedEarly sends commands on a connection and closes it without reading an answer. At the same time, the server is
-// busy with an fsync for another connection or, if paused is true, is paused. closedEarly returns how many keys the
-// commands have set.
+// closedEarly sends commands on a connection and closes it without reading the replies. Meanwhile, the server is paused
+// (if paused is true) or busy with an fsync for another connection. closedEarly returns how many keys the commands have
+// set.
 func closedEarly(t *testing.T, sent []string, paused bool) (count string) {
 	synctest.Test(t, func(t *testing.T) {
 		d, stacks := NewDriver(), new(sim.Stacks)

@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// errOver is the error of all reads, writes and dials of a guest after the end of the run.
+// errOver is the error that all reads, writes and dials of a guest return after the end of the run.
 var errOver = fmt.Errorf("bubble: the run is over: %w", syscall.ECONNRESET)
 
 // Conn is a guest's end of a simulated connection. It implements [net.Conn].
@@ -140,7 +140,7 @@ func (c *Conn) number() uint64 {
 	return c.pipe.Number()
 }
 
-// list adds the connection to the list that the driver will go through. mu must be held.
+// list adds the connection to the driver's list of connections to handle. mu must be held.
 func (c *Conn) list() {
 	if !c.listed {
 		c.listed = true
@@ -149,7 +149,7 @@ func (c *Conn) list() {
 	c.guest.note()
 }
 
-// collect passes to the world what the guest has written. If the guest has closed the connection, it also passes on the
+// collect passes to the world the bytes that the guest has written and, if the guest has closed the connection, the
 // close.
 func (c *Conn) collect() {
 	c.listed = false
@@ -197,7 +197,7 @@ func (c *Conn) send() error {
 	return c.wire.Written(line{c}, c.out[begin:])
 }
 
-// unarmed reports whether there is a deadline that the world is not going to check in time.
+// unarmed reports whether there is a deadline for which the world has not scheduled an early enough check.
 func (c *Conn) unarmed() bool {
 	return !c.deadline.IsZero() && (c.armed.IsZero() || c.deadline.Before(c.armed))
 }
@@ -250,7 +250,7 @@ func (c *Conn) signal() {
 	}
 }
 
-// end ends the connection at the guest's end. mu must be held.
+// end marks the connection as ended for the guest. mu must be held.
 func (c *Conn) end(err error) {
 	if c.err == nil {
 		c.err = err
@@ -260,7 +260,7 @@ func (c *Conn) end(err error) {
 
 // The methods below implement sim.Endpoint. The driver calls them.
 
-// Opened reports the result of the dial to the guest.
+// Opened tells the guest how its dial has ended.
 func (c *Conn) Opened(s sim.Status) {
 	c.guest.mu.Lock()
 	defer c.guest.mu.Unlock()
@@ -293,7 +293,7 @@ func (c *Conn) Ended(s sim.Status) {
 	c.end(io.EOF)
 }
 
-// line is the connection from the point of view of its Wire. The run's mu must be held when its methods are called.
+// line is the connection as its Wire sees it. The run's mu must be held when its methods are called.
 type line struct{ *Conn }
 
 func (l line) Now() sim.Time { return l.guest.world.Now() }
@@ -315,8 +315,8 @@ func (l line) HangUp() {
 
 // The methods below implement net.Conn.
 
-// Read blocks until something has arrived, the connection has ended, or the deadline has passed. After the deadline, it
-// returns no more data, like a connection of package net.
+// Read blocks until data has arrived, the connection has ended, or the deadline has passed. After the deadline, it
+// returns no more data. Connections of package net behave in the same way.
 func (c *Conn) Read(b []byte) (int, error) {
 	c.guest.mu.Lock()
 	defer c.guest.mu.Unlock()
@@ -394,7 +394,7 @@ func (c *Conn) Close() error {
 // SetDeadline sets the deadline for reads. Writes do not block and need no deadline.
 func (c *Conn) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
 
-// SetReadDeadline sets the deadline for reads, including a read that is blocked already.
+// SetReadDeadline sets the deadline for reads, including a read that is already blocked.
 func (c *Conn) SetReadDeadline(t time.Time) error {
 	c.guest.mu.Lock()
 	defer c.guest.mu.Unlock()

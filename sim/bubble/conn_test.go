@@ -40,7 +40,7 @@ func (r *trial) dial(ctx context.Context) net.Conn {
 	return c
 }
 
-// kind returns a short name for the kind of an error.
+// kind returns a short name for an error.
 func kind(err error) string {
 	var timeout net.Error
 	switch {
@@ -64,13 +64,14 @@ func kind(err error) string {
 	return err.Error()
 }
 
-// attempt runs guest code with the faults that plan injects, and returns what the guest noted. Times are in ms.
+// attempt runs guest code while plan's faults are injected, and returns the lines that the guest has logged. Times are
+// in ms.
 func attempt(t *testing.T, plan func(w *sim.World), guest func(ctx context.Context, r *trial)) string {
 	t.Helper()
 	return attemptOf(t, 1, plan, guest)
 }
 
-// attemptOf is like attempt, but with the given seed.
+// attemptOf does the same as attempt, but with the given seed.
 func attemptOf(t *testing.T, seed uint64, plan func(w *sim.World), guest func(ctx context.Context, r *trial)) string {
 	t.Helper()
 	var said []string
@@ -333,10 +334,10 @@ func pauseAfter(w *sim.World, command string, d time.Duration) {
 	})
 }
 
-// TestAClientThatContinuesReadsWhatArrivedOrItsTimeOut: during a pause, an answer arrives and the read deadline passes.
+// TestAClientThatContinuesReadsWhatArrivedOrItsTimeOut: during a pause, a reply arrives and the read deadline passes.
 // Both take effect when the pause ends. The seed decides which of them the client sees, regardless of which came first.
-// The same holds for a dial and its deadline. In a real process that SIGSTOP has stopped, Go's net package reads the
-// answer about half of the time, and CPython always does.
+// The same holds for a dial and its deadline. In real processes that were stopped by SIGSTOP, Go's net package reads
+// the reply about half of the time, and CPython always does.
 func TestAClientThatContinuesReadsWhatArrivedOrItsTimeOut(t *testing.T) {
 	pause := func(w *sim.World) {
 		at(w, 3, func() { w.Pause("client-1") })

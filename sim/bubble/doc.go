@@ -12,7 +12,7 @@
 //
 // Equal seeds give equal runs if the tested program is deterministic, but Go's runtime does not promise that. It
 // chooses at random which of several ready cases a select takes, the order in which timers that are due at the same
-// instant fire, the order of a map, and the numbers of math/rand/v2. Goroutines on more than one processor are not
+// instant fire, the iteration order of a map, and the numbers of math/rand/v2. Goroutines on more than one CPU are not
 // deterministic either. Run with GOMAXPROCS=1, and seed crypto/rand (testing/cryptotest). Before you report a failing
 // seed, run it twice and compare the digests. There is one more source of randomness: if a goroutine has waited for a
 // mutex for more than a millisecond of real time, Go hands the mutex to that goroutine and not to the next one that
@@ -36,11 +36,11 @@
 //     the guest finds the bytes that have arrived and the deadlines of its connections that have passed, in an order
 //     that the seed decides. A pause that strikes when an answer arrives stops the guest after the read, before the
 //     next request.
-//   - Timers that the guest itself has set (time.After, a context's) fire on time during a pause, because all guests
-//     share one clock. The code then runs until its next action on a connection, and waits there. It can therefore read
-//     the clock in the middle of a pause, as if the pause had begun later. A pause cannot strike between two
-//     instructions unless there is an action on a connection between them.
-//   - A crash stops a guest in the same way, permanently. When the run is over, its calls return errors, so that it
+//   - Timers that the guest itself has set (for example, with time.After or the deadline of a context) fire on time
+//     during a pause, because all guests share one clock. The code then runs until its next action on a connection, and
+//     waits there. It can therefore read the clock in the middle of a pause, as if the pause had begun later. A pause
+//     cannot strike between two instructions unless there is an action on a connection between them.
+//   - A crash stops a guest in the same way, permanently. After the end of the run, its calls return errors, so that it
 //     unwinds.
 //   - Its clocks are the bubble's, which neither jump nor drift. Let the servers' clocks jump or drift in the opposite
 //     direction instead.

@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Driver executes the events of worlds, one world after another, and keeps them in step with the guests. It must be
+// Driver executes the events of one world after another, and keeps each world in step with its guests. It must be
 // created and used in the goroutine in which the bubble starts.
 type Driver struct {
 	*run
@@ -24,8 +24,8 @@ type Driver struct {
 	workers []*worker // idle workers
 }
 
-// run is the state that the guests of one run share. Code that is still running after its run continues to use that
-// run's state, and so cannot affect a later run.
+// run is the state that the guests of one run share. Code that is still running after the end of its run continues to
+// use the old run's state, and so cannot affect a later run.
 type run struct {
 	d       *Driver
 	world   *sim.World
@@ -33,7 +33,7 @@ type run struct {
 	servers []sim.ProcessID
 	front   sim.Front
 	callers sim.Callers
-	// the world may have woken a guest, so the driver must wait until all guests are blocked again
+	// true if the world may have woken a guest, so that the driver must wait until all guests are blocked again
 	touched bool
 	wake    chan struct{} // has one element if a guest has done something
 
@@ -44,8 +44,8 @@ type run struct {
 	err     error // the first failure of a guest's own code
 }
 
-// MutexesPass lets time pass while goroutines wait for a mutex, in all bubbles of the process. It reports whether it
-// succeeded. During the first call, no goroutine of a bubble may be waiting for a mutex.
+// MutexesPass makes time advance even while goroutines wait for a mutex, in all bubbles of the process. It reports
+// whether this is possible. During the first call, no goroutine of a bubble may be waiting for a mutex.
 func MutexesPass() bool { return countMutexes() }
 
 // NewDriver returns a driver. It advances the bubble's clock, which starts in the year 2000, to the default start time
@@ -58,9 +58,9 @@ func NewDriver() *Driver {
 	return d
 }
 
-// Wall returns the bubble's current time, which must be the start time of the next world's wall clocks. It first
-// advances the bubble's clock to a whole second, so that a guest that rounds times to milliseconds rounds them in the
-// same way in equal runs.
+// Wall returns the bubble's current time, which the wall clocks of the next world must show when it starts. It first
+// advances the bubble's clock to a whole second. A guest that rounds times to milliseconds then rounds them in the same
+// way in equal runs.
 func (d *Driver) Wall() int64 {
 	now := time.Now()
 	time.Sleep(now.Truncate(time.Second).Add(time.Second).Sub(now))
@@ -84,7 +84,7 @@ func (d *Driver) Recorded(e *history.Event) { d.callers.Recorded(e) }
 func (r *run) now() sim.Time { return history.Of(time.Since(r.begin)) }
 
 // Run is like World.Run, but keeps the world in step with the guests. It also ends when the clock reaches the limit.
-// After that, neither the world nor a guest does anything.
+// After it returns, neither the world nor a guest does anything.
 func (r *run) Run(limit sim.Time, done func() bool) (limited bool) {
 	r.touched = true
 	for {
@@ -120,7 +120,8 @@ func (r *run) failed() error {
 	return r.err
 }
 
-// Refused describes a request that is not simulated. Its connection was closed, unless an error reply was sent.
+// Refused describes a request that was refused because it is not simulated. Its connection was closed, unless an error
+// reply was sent.
 type Refused struct {
 	Client, Server sim.ProcessID
 	Request        string
@@ -143,7 +144,8 @@ func (d *Driver) Fail(err error) {
 	r.fail(err)
 }
 
-// fail records the first failure of a guest's own code, which ends the run. mu must be held.
+// fail records a failure of a guest's own code, if it is the first one of the run. The failure ends the run. mu must be
+// held.
 func (r *run) fail(err error) {
 	if r.err == nil {
 		r.err = err
@@ -159,7 +161,7 @@ func (r *run) rouse() {
 	}
 }
 
-// sleep advances the bubble's clock by t, but stops as soon as a guest does something.
+// sleep advances the bubble's clock by t, or until a guest does something.
 func (r *run) sleep(t sim.Time) {
 	timer := r.d.timer
 	timer.Reset(t.Duration())
@@ -196,7 +198,7 @@ func (g *Guest) note() {
 	}
 }
 
-// patience is how long the guests may take to finish after a run, on the bubble's clock.
+// patience is how long the guests may take, on the bubble's clock, to finish after the end of a run.
 const patience = 10 * time.Minute
 
 // End ends the run for the guests. It cancels their contexts, breaks their connections, and makes further dials fail.
@@ -224,7 +226,7 @@ func (r *run) End() error {
 	return r.settle()
 }
 
-// settle waits until no call is running, even after a failure. It waits no longer than patience.
+// settle waits until no call is running, even after a failure, but no longer than patience.
 func (r *run) settle() error {
 	for end := time.Now().Add(patience); ; {
 		synctest.Wait()
@@ -255,15 +257,15 @@ func (r *run) calls() (names []string) {
 	return names
 }
 
-// Close ends the driver's goroutines, so that the bubble can end. First it gives code that guests have left running the
-// time to finish: it waits, on the bubble's clock, for as long as libraries may keep dialing.
+// Close ends the driver's goroutines, so that the bubble can end. Before that, it gives code that guests have left
+// running time to finish. For this, it waits, on the bubble's clock, for as long as libraries may keep dialing.
 func (d *Driver) Close() {
 	time.Sleep(patience)
 	synctest.Wait()
 	d.Dismiss()
 }
 
-// Dismiss ends the goroutines of a driver that is no longer used. It does not wait until they have ended.
+// Dismiss ends the goroutines of a driver that is no longer used. It does not wait for them to end.
 func (d *Driver) Dismiss() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -274,7 +276,7 @@ func (d *Driver) Dismiss() {
 	d.timer.Stop()
 }
 
-// worker is a goroutine that runs one function after another. The functions thereby share a stack, which may have
+// worker is a goroutine that runs one function after another. The functions thereby reuse its stack, which may have
 // grown.
 type worker struct{ jobs chan func() }
 

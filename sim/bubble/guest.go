@@ -52,7 +52,7 @@ func (r *run) Guest(client sim.ProcessID) *Guest {
 // Context returns a context that is canceled at the end of the run.
 func (g *Guest) Context() context.Context { return g.ctx }
 
-// stop stops a client's guest, or lets it continue. A stopped guest's goroutines stop at their next action on a
+// stop stops a client's guest, or lets it continue. The goroutines of a stopped guest block at their next action on a
 // connection.
 func (r *run) stop(client sim.ProcessID, stopped bool) {
 	r.mu.Lock()
@@ -68,7 +68,7 @@ func (r *run) stop(client sim.ProcessID, stopped bool) {
 	}
 }
 
-// proceed waits until the guest is not stopped or the run has ended. mu must be held.
+// proceed blocks while the guest is stopped, but not after the end of the run. mu must be held.
 func (g *Guest) proceed() {
 	for g.stopped && !g.over {
 		g.goes.Wait()
@@ -117,8 +117,8 @@ func (g *Guest) breakAll() {
 func (g *Guest) Begin(a history.Attempt) { g.caller.Begin(a, g.world.Now()) }
 
 // Try is called when the guest stops requesting the lock. It returns the time at which the last round of requests
-// began, and the servers that granted the lock in that round. If no request acquired the lock, the time is the
-// beginning of the attempt.
+// began, and the servers that granted the lock in that round. If no request acquired the lock, it returns the time at
+// which the attempt began.
 func (g *Guest) Try() (since sim.Time, granted []sim.ProcessID) {
 	return g.caller.Try()
 }
@@ -126,8 +126,8 @@ func (g *Guest) Try() (since sim.Time, granted []sim.ProcessID) {
 // Mark converts an instant to a Mark for the history.
 func (g *Guest) Mark(at sim.Time) sim.Mark { return g.world.Mark(at) }
 
-// Raise raises a signal of the world, for code that is not a task, and returns the time of the call. During a pause,
-// this is earlier than the time at which tasks see the signal. After the end of the run, it returns history.Never.
+// Raise raises a signal of the world on behalf of code that is not a task. It returns the time of the call. If the
+// client is paused, tasks see the signal only later. After the end of the run, Raise returns history.Never.
 func (g *Guest) Raise(s *sim.Signal) sim.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -139,7 +139,7 @@ func (g *Guest) Raise(s *sim.Signal) sim.Time {
 	return g.now()
 }
 
-// call is a function that runs on its own goroutine while a task waits for it.
+// call is a function that runs on a goroutine of its own while a task waits for it.
 type call struct {
 	serial   int
 	what     string
@@ -148,14 +148,14 @@ type call struct {
 	at       sim.Time // when the function returned
 }
 
-// ending is a function to run after the end of a run.
+// ending is a function that runs after the end of a run.
 type ending struct {
 	what string
 	f    func()
 }
 
-// AtEnd makes f run on a goroutine after the end of the run, when all calls have returned, even if the client has
-// crashed.
+// AtEnd makes f run on a goroutine after the end of the run, once all calls have returned. It does so even if the
+// client has crashed.
 func (g *Guest) AtEnd(what string, f func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -163,8 +163,8 @@ func (g *Guest) AtEnd(what string, f func()) {
 }
 
 // Call runs f on a goroutine and parks the task of env until f has returned. It returns the time at which f returned.
-// During a pause, this is earlier than the time at which the task continues. If the call never returns, the error
-// message contains the text what, which describes the call.
+// If the client is paused at that time, the task continues later. If f never returns, an error message identifies the
+// call by the text what.
 func (g *Guest) Call(env sim.Env, what string, f func(context.Context)) (returned sim.Time) {
 	g.mu.Lock()
 	k := g.start(what, f)
@@ -174,7 +174,7 @@ func (g *Guest) Call(env sim.Env, what string, f func(context.Context)) (returne
 	return k.at
 }
 
-// Start is like Call, for code that is not a task. done is closed when f has returned or panicked. A panic fails the
+// Start is like Call, for code that is not a task. It closes done when f has returned or panicked. A panic fails the
 // run.
 func (g *Guest) Start(what string, f func(context.Context)) (done <-chan struct{}) {
 	over := make(chan struct{})

@@ -16,8 +16,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/front"
 )
 
-// leftover is what a guest leaves running at the end of its run: goroutines that continue to use everything that the
-// run gave them.
+// leftover is what a guest leaves running at the end of its run: goroutines that keep using everything that the run
+// gave them.
 type leftover struct {
 	g     *Guest
 	conns []net.Conn
@@ -54,8 +54,8 @@ func (l *leftover) loop(act func() error) {
 }
 
 // TestWhatARunLeavesBehindReachesNoOther: goroutines of earlier runs continue to use their connections, dials and
-// addresses during later runs. The later runs must be the same as without these goroutines. With -race, the test also
-// shows that runs share no data.
+// addresses during later runs. This must not change the later runs. With -race, the test also shows that runs share no
+// data.
 func TestWhatARunLeavesBehindReachesNoOther(t *testing.T) {
 	for name, haunted := range map[string]bool{"alone": false, "with what others left": true} {
 		t.Run(name, func(t *testing.T) {

@@ -18,9 +18,9 @@ import (
 // is found at exactly one place. Otherwise it changes nothing. A wait for a mutex then stops the clock, and package
 // remote reports this.
 
-// waitReasons is the number of reasons for which a goroutine can wait. A bubble is idle if each of its goroutines waits
-// for one of the reasons in idle. mutexWaits lists the reasons that this file adds (runtime2.go: waitReason,
-// isIdleInSynctest).
+// waitReasons is the number of reasons for which a goroutine can wait. A bubble counts as idle if each of its
+// goroutines waits for one of the reasons in idle. mutexWaits lists the reasons that this file adds to them
+// (runtime2.go: waitReason, isIdleInSynctest).
 const waitReasons = 47
 
 var (
@@ -28,8 +28,8 @@ var (
 	mutexWaits = []int{22, 23, 24} // Mutex.Lock, RWMutex.RLock, RWMutex.Lock
 )
 
-// countMutexes lets time pass while goroutines wait for a mutex, in all bubbles of the process. It reports whether it
-// succeeded.
+// countMutexes makes time advance even while goroutines wait for a mutex, in all bubbles of the process. It reports
+// whether this is possible.
 var countMutexes = sync.OnceValue(func() bool {
 	table := idleTable()
 	for _, reason := range mutexWaits {

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Task is one of several tasks of a guest. The tasks run at the same time and share the guest's memory and connections.
+// Task is one of several tasks of a guest. The tasks run concurrently and share the guest's memory and connections.
 // Everything that a call of a task writes to a connection belongs to the task's attempt. This includes what is written
 // by goroutines that the call has started, except those started by [ForAllTasks].
 //
@@ -62,14 +62,15 @@ func (t *Task) Call(env sim.Env, what string, f func(context.Context)) (returned
 	})
 }
 
-// ForAllTasks runs f in a call with the context ctx. Goroutines that f starts belong to no task of the guest.
+// ForAllTasks runs f inside a call whose context is ctx. Goroutines that f starts do not belong to any task of the
+// guest.
 func ForAllTasks(ctx context.Context, f func()) {
 	defer pprof.SetGoroutineLabels(ctx)
 	pprof.SetGoroutineLabels(context.Background())
 	f()
 }
 
-// labeled describes the goroutines that have the profiler labels of a call.
+// labeled describes the goroutines that carry the profiler labels of a call.
 type labeled struct {
 	task    int
 	calling bool // the call has not returned
@@ -81,8 +82,8 @@ type turn struct {
 	calling   bool
 }
 
-// writer returns which task owns the goroutine that is writing, as a turn that ends at the given offset. mu must be
-// held.
+// writer identifies the task that owns the writing goroutine. It returns this task as a turn that ends at the given
+// offset. mu must be held.
 func (g *Guest) writer(end int) turn {
 	if k := g.labels[labelsOfGoroutine()]; k != nil {
 		return turn{end, k.task, k.calling}

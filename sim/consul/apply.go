@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// op is the operation that a request asks for. Its value is the operation's name.
+// op is the operation that a request asks for. The value is the name of the operation.
 type op string
 
 const (
@@ -27,7 +27,7 @@ const (
 	opExpire op = "expire" // proposed by the leader: a session has reached its TTL
 )
 
-// change states why a key changes and who caused the change.
+// change says why a key changes and who has caused the change.
 type change struct {
 	entry *raft.Entry // the log entry; nil if no member keeps the key
 	why   history.Why
@@ -35,14 +35,14 @@ type change struct {
 	of    *session // the session whose end releases the key, if any
 }
 
-// First byte of Apply's replies. It shows whether a body or an error follows.
+// The first byte of a reply of Apply. It says whether a body or an error follows.
 const (
 	done   = '+'
 	failed = '-'
 )
 
-// Apply executes an entry of the log. The value of the entry is the call of a client, or a call that the leader itself
-// has proposed.
+// Apply executes an entry of the log. The entry's value is a call by a client, or a call that the leader itself has
+// proposed.
 func (s *server) Apply(m *raft.Member, e *raft.Entry) []byte {
 	c, before := e.Value.(*call), max(s.store.kvIndex, s.store.sessionIndex)
 	body, err := s.apply(m, e, c)
@@ -94,8 +94,8 @@ func (s *server) apply(m *raft.Member, e *raft.Entry, c *call) (body string, err
 	return encode(ok), nil
 }
 
-// write sets the value of a key, regardless of which session holds the key. The key stays locked by its session, but
-// its LockIndex starts again at 0 (kvsSetTxn).
+// write sets the value of a key, regardless of which session holds the key. The key stays locked by this session, but
+// its LockIndex is reset to 0 (kvsSetTxn).
 func (s *server) write(e *raft.Entry, c *call, old *entry) {
 	n := entry{Key: c.key, Flags: c.flags, Value: c.value}
 	if old != nil {
@@ -147,7 +147,6 @@ func (s *server) remove(m *raft.Member, k *entry, why change) {
 	s.store.kvIndex = why.entry.Index
 }
 
-// create creates a session.
 func (s *server) create(m *raft.Member, e *raft.Entry, c *call) (body string, err error) {
 	x := c.session
 	x.CreateIndex, x.ModifyIndex, x.creator, x.expiry = e.Index, e.Index, e.Attempt, forever
@@ -186,7 +185,7 @@ func (s *server) end(m *raft.Member, id string, why change) {
 // maxLockDelay is the maximum lock delay (structs.MaxLockDelay).
 const maxLockDelay = time.Minute
 
-// TTLMultiplier is how many TTLs a session lasts without a renewal (structs.SessionTTLMultiplier).
+// TTLMultiplier is the number of TTLs for which a session lasts if it is not renewed (structs.SessionTTLMultiplier).
 const TTLMultiplier = 2
 
 const forever = time.Duration(1<<63 - 1)
@@ -200,7 +199,8 @@ func (s *server) renew(m *raft.Member, x *session) {
 	}
 }
 
-// expire proposes to end the sessions that the given function selects. It has an effect only on the leader.
+// expire proposes to end the sessions that the given function selects. On members other than the leader, it has no
+// effect.
 func (s *server) expire(m *raft.Member, which func(*session) bool) {
 	for _, x := range s.store.ordered() {
 		if which(x) {

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/http1"
 )
 
-// call is a decoded request that a member has received. It is never changed afterwards.
+// call is a decoded request that a member has received. It is never changed after decoding.
 type call struct {
 	op      op
 	key     string
@@ -38,7 +38,7 @@ const (
 	stale                  // the member that received the request answers
 )
 
-// reads reports whether the operation changes nothing.
+// reads reports whether the operation only reads.
 func (o op) reads() bool { return o == opGet || o == opSessionInfo }
 
 // reply is the reply to a call.
@@ -70,8 +70,8 @@ func fail(code int, format string, args ...any) *reply {
 	return &reply{code: code, body: fmt.Sprintf(format, args...)}
 }
 
-// options lists the accepted query options for each kind of path. Some have no effect here, because they are hints or
-// name the only datacenter.
+// options lists the accepted query options for each kind of path. Some options have no effect here, because they are
+// hints or name the only datacenter.
 var options = map[string][]string{
 	"kv": {"dc", "flags", "cas", "acquire", "release", "index", "wait", "stale", "consistent", "leader", "raw",
 		"pretty"},
@@ -132,7 +132,7 @@ func (c *call) readQuery(query url.Values) *reply {
 // maxValue is the maximum length in bytes of a key's value (limits.kv_max_value_size).
 const maxValue = 512 << 10
 
-// readKV decodes a request that concerns a key.
+// readKV decodes a request about a key.
 func (c *call) readKV(r *http1.Request, query url.Values) *reply {
 	if c.key == "" {
 		return fail(400, "Missing key name")
@@ -184,7 +184,7 @@ func (c *call) readKV(r *http1.Request, query url.Values) *reply {
 	return refused
 }
 
-// sessionOps lists the requests that concern sessions, with their HTTP methods.
+// sessionOps lists the requests about sessions, with their HTTP methods.
 var sessionOps = map[string]struct {
 	op     op
 	method string
@@ -193,7 +193,7 @@ var sessionOps = map[string]struct {
 	"info": {opSessionInfo, "GET"},
 }
 
-// readSession decodes a request that concerns a session. path is the rest of the request's path.
+// readSession decodes a request about a session. path is the rest of the request's path.
 func (c *call) readSession(r *http1.Request, path string) *reply {
 	what, id, _ := strings.Cut(path, "/")
 	o, known := sessionOps[what]
@@ -220,11 +220,11 @@ const (
 	MaxTTL = 24 * time.Hour
 
 	serfHealth = "serfHealth"
-	// inSeconds is the number below which a lock delay counts as seconds (lockDelayMinThreshold).
+	// inSeconds is the limit below which the number given as a lock delay means seconds (lockDelayMinThreshold).
 	inSeconds = 1000
 )
 
-// read decodes the session to create from the body of a request.
+// read decodes the body of a request that creates a session, and stores the result in x.
 func (x *session) read(body string) *reply {
 	in := struct {
 		Name, Node, Behavior, TTL string
@@ -263,7 +263,7 @@ func (x *session) read(body string) *reply {
 	return x.check()
 }
 
-// check returns an error reply if the leader would refuse the session.
+// check returns the error reply with which the leader would refuse to create the session, or nil.
 func (x *session) check() *reply {
 	switch x.Behavior {
 	case "":
@@ -285,7 +285,7 @@ func (x *session) check() *reply {
 	return nil
 }
 
-// Name returns the name of a request, as Consul's client library names it.
+// Name returns the name that Consul's client library uses for a request.
 func Name(args []string) string {
 	if r, ok := http1.Read(args); ok {
 		if c, refused := readCall(&r); refused == nil {

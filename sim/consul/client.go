@@ -50,9 +50,9 @@ func ReleaseKey(key, session, value string) http1.Request {
 // DeleteKey returns the request that deletes a key, regardless of which session holds the key.
 func DeleteKey(key string) http1.Request { return http1.Request{Method: "DELETE", URI: path(key)} }
 
-// GetKey returns the request that reads a key. consistent selects Consul's consistency mode of that name. If index is
-// not 0, the reply comes when the key's index exceeds the given one, or when wait has passed. A wait of 0 means the
-// server's default.
+// GetKey returns the request that reads a key. If consistent is true, it asks for Consul's consistency mode of this
+// name. If index is not 0, the reply comes once the key's index exceeds the given one, or once wait has passed. A wait
+// of 0 means the server's default.
 func GetKey(key string, consistent bool, index uint64, wait time.Duration) http1.Request {
 	var options []string
 	if consistent {
@@ -105,7 +105,7 @@ func ReadAnswer(r *sim.Reply) (a Answer) {
 	return a
 }
 
-// True reports whether the request to acquire or release a lock has succeeded.
+// True reports whether a request to acquire or release a lock has succeeded.
 func (a Answer) True() bool { return a.Code == 200 && strings.TrimSpace(a.Body) == "true" }
 
 // Session returns the ID of the new session, or "" if the reply contains none.

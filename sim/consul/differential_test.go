@@ -29,9 +29,9 @@ import (
 // with the address of a server that was started with "consul agent -dev" or "consul agent -server -bootstrap".
 const answersFile = "testdata/answers.txt"
 
-// exchange is one side of the comparison: a simulated or a real server.
+// exchange is one of the two compared servers: a simulated one or a real one.
 type exchange interface {
-	// ask sends a request and returns the answer with some of its header fields.
+	// ask sends a request and returns the reply's code, body and some of its header fields.
 	ask(r http1.Request) (code int, contentType, index, body string)
 	// begin calls f in the background, on a separate connection. Call join to wait until f has returned.
 	begin(f func(exchange)) (join func())
@@ -98,7 +98,7 @@ func (x modeled) begin(f func(exchange)) func() {
 
 func (x modeled) sleep(d time.Duration) { x.env.Sleep(d) }
 
-// play executes the lines of a case. It returns the lines together with the answers of x.
+// play executes the lines of a case on x. It returns the lines together with the answers.
 func play(x exchange, lines []string) (shown []string) {
 	n := &names{}
 	var join func()
@@ -169,7 +169,7 @@ func (n *names) hide(text string) string {
 	return node.ReplaceAllString(text, `"Node":"NODE"`)
 }
 
-// number returns the position of a text in a list, from 1. It adds the text if it is new.
+// number returns the position of a text in a list, counted from 1. If the text is new, number appends it to the list.
 func number(list *[]string, text string) string {
 	i := slices.Index(*list, text)
 	if i < 0 {

@@ -7,8 +7,8 @@
 //
 // Non-goals: services, health checks, access control, several datacenters, namespaces, transactions, semaphores, lists
 // of keys, changes of membership, snapshots. Requests for them are refused with an error that names them. By default, a
-// session depends on the health check of its node. Here, nodes are always healthy, so only its TTL or a request can end
-// a session.
+// session depends on the health check of its node. Here, nodes are always healthy, so a session ends only when its TTL
+// has passed or when a request ends it.
 //
 // # Requests
 //
@@ -18,12 +18,12 @@
 // in the default mode from what it has applied, without asking the others. With ?consistent, the leader first asks a
 // majority whether it still leads. With ?stale, the member that received the request answers it.
 //
-// A blocking query (?index, ?wait) waits, at the member that will answer it, until the index of its key exceeds the
+// A blocking query (?index, ?wait) waits at the member that will answer it, until the index of its key exceeds the
 // given one.
 //
 // # Sessions
 //
-// A session ends on the leader's monotonic clock, twice its TTL after its creation or its last renewal
+// A session ends when twice its TTL has passed on the leader's monotonic clock since its creation or its last renewal
 // (structs.SessionTTLMultiplier). A new leader restarts the time of all sessions, since it does not know which ones its
 // predecessor has renewed. When a session ends, the keys that it holds are released or deleted. Nobody can acquire them
 // until the lock delay has passed. Each member measures the lock delay on its own clock, from the time at which it
@@ -31,8 +31,8 @@
 // again, and with it all lock delays, because there are no snapshots.
 //
 // Known differences: connections between servers never break. So a member notices the loss of the leader only when
-// another one is elected, and only then fails the requests that it has forwarded. Each leader proposes the end of a
-// session only once, since the log does not lose proposals, whereas Consul repeats the proposal. There are no health
+// another one is elected. Only then do the requests fail that the member has forwarded. Each leader proposes the end of
+// a session only once, since the log does not lose proposals, whereas Consul repeats the proposal. There are no health
 // checks, as explained above.
 //
 // # Records

@@ -40,7 +40,7 @@ func TestANewLeaderRestartsTheTTL(t *testing.T) {
 }
 
 // TestALeaderThatIsCutOffResignsWhenItsLeaseIsOver: a leader that is cut off answers reads in the default mode until
-// its lease ends, and not after that. Reads with ?consistent fail as soon as the leader is cut off.
+// its lease ends, but not later. Reads with ?consistent fail as soon as the leader is cut off.
 func TestALeaderThatIsCutOffResignsWhenItsLeaseIsOver(t *testing.T) {
 	l := newLab(t, 3)
 	for _, other := range l.names[1:] {
@@ -74,8 +74,8 @@ func TestALeaderThatIsCutOffResignsWhenItsLeaseIsOver(t *testing.T) {
 	}
 }
 
-// TestASessionEndsByAFault checks that the fault ExpireSession ends the sessions of only one client, and that their
-// lock delay begins.
+// TestASessionEndsByAFault checks that the fault ExpireSession ends the sessions of only one client, and that the lock
+// delay of their keys begins.
 func TestASessionEndsByAFault(t *testing.T) {
 	l := newLab(t, 3)
 	l.At(sim.Time(5*time.Second), func() {
@@ -105,7 +105,8 @@ func TestASessionEndsByAFault(t *testing.T) {
 	}
 }
 
-// TestAnEmptyDiskLosesAllLocks: if the only member loses its disk, it comes back without keys, and indexes start again.
+// TestAnEmptyDiskLosesAllLocks: if the only member loses its disk, it comes back without keys, and the indexes start
+// again.
 func TestAnEmptyDiskLosesAllLocks(t *testing.T) {
 	l := newLab(t, 1)
 	l.At(sim.Time(time.Second), func() { l.Stop("consul-1", sim.LoseAllState) })

@@ -48,7 +48,7 @@ func (s *server) Serve(m *raft.Member, r *sim.Incoming) {
 		r.Reply(refused.bytes())
 		return
 	}
-	// In Consul, the leader chooses the ID. Here, the member that received the request chooses the ID. Such IDs are
+	// In Consul, the leader chooses the session's ID. Here, the member that received the request chooses it. This ID is
 	// unique, too.
 	if c.op == opSessionCreate {
 		s.last++
@@ -101,8 +101,8 @@ func (s *server) giveUp(number uint64) {
 	}
 }
 
-// passOnAgain sends a new leader all reads, and the writes that have not been sent to any leader yet. A write that an
-// earlier leader may have executed fails.
+// passOnAgain sends a new leader all pending reads, and the pending writes that have not been sent to any leader yet.
+// If an earlier leader may have executed a write, the write fails.
 func (s *server) passOnAgain(m *raft.Member) {
 	for _, p := range slices.Clone(s.asks) {
 		switch {
@@ -114,7 +114,7 @@ func (s *server) passOnAgain(m *raft.Member) {
 	}
 }
 
-// ReceiveFromPeer handles a call from another member, or the answer to a call of this member.
+// ReceiveFromPeer handles a call by another member, or the answer to a call by this member.
 func (s *server) ReceiveFromPeer(m *raft.Member, from sim.ProcessID, body any) {
 	switch b := body.(type) {
 	case ask:

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// query is a read that is not answered yet, for example a blocking query that waits for a change.
+// query is a read that has not been answered yet, such as a blocking query that waits for a change.
 type query struct {
 	ask
 	index    uint64 // the result's index must be higher than this
@@ -18,14 +18,14 @@ type query struct {
 	done     func(*reply)
 }
 
-// Default and maximum time that a blocking query waits. Up to a sixteenth of the time is added at random.
+// The default and the maximum time for which a blocking query waits. A random time of up to a sixteenth is added to it.
 const (
 	defaultWait = 5 * time.Minute
 	longestWait = 10 * time.Minute
 	waitJitter  = 16
 )
 
-// read answers a read from what this member has applied. The answer to a blocking query may come later.
+// read answers a read from the state that this member has applied. The answer to a blocking query may come later.
 func (s *server) read(m *raft.Member, a ask, done func(*reply)) {
 	q := &query{ask: a, index: a.index, done: done}
 	if a.index > 0 {
@@ -40,8 +40,8 @@ func (s *server) read(m *raft.Member, a ask, done func(*reply)) {
 	s.look(m, q)
 }
 
-// look answers a query if it need not wait any longer. With ?consistent, it first confirms that this member is the
-// leader.
+// look answers a query if it does not have to wait any longer. With ?consistent, it first confirms that this member is
+// still the leader.
 func (s *server) look(m *raft.Member, q *query) {
 	if q.mode != consistent {
 		s.show(m, q)
@@ -56,8 +56,8 @@ func (s *server) look(m *raft.Member, q *query) {
 	})
 }
 
-// show answers a query with the current state, unless the query must wait for a higher index. A query for something
-// that does not exist keeps waiting even if the index has become higher (blockingQuery).
+// show answers a query with the current state, unless the query must wait for a higher index. If the key or session
+// does not exist, the query keeps waiting even if the index has become higher (blockingQuery).
 func (s *server) show(m *raft.Member, q *query) {
 	index, found := s.store.index(q.call)
 	if !found && q.missing {
@@ -97,7 +97,7 @@ func (s *server) finish(q *query, r *reply) {
 	q.done(r)
 }
 
-// answerQueries is called after a change. It answers the queries that need not wait any longer.
+// answerQueries is called after a change. It answers the queries that do not have to wait any longer.
 func (s *server) answerQueries(m *raft.Member) {
 	for _, q := range slices.Clone(s.waiting) {
 		if q.timer != 0 {
@@ -106,7 +106,7 @@ func (s *server) answerQueries(m *raft.Member) {
 	}
 }
 
-// endQuery answers a query that has waited for its maximum time.
+// endQuery answers a query whose maximum waiting time has passed.
 func (s *server) endQuery(m *raft.Member, timer uint64) {
 	if i := slices.IndexFunc(s.waiting, func(q *query) bool { return q.timer == timer }); i >= 0 {
 		s.finish(s.waiting[i], s.result(m, s.waiting[i].call))

@@ -6,7 +6,7 @@ import (
 )
 
 // due returns the true time at which a session ends if it is not renewed. Only the leader knows this time. If another
-// member applies a command first, due returns the earliest possible time.
+// member is the first to apply a command, due returns the earliest possible time.
 func due(m *raft.Member, x *session) history.Time {
 	switch {
 	case x.ttl == 0:
@@ -17,8 +17,8 @@ func due(m *raft.Member, x *session) history.Time {
 	return m.Due(max(x.expiry-m.Monotonic(), 0))
 }
 
-// record records what happens to a locked key. The member that applies the entry first records the event itself. Each
-// other member records that it now has a copy, or no longer has a copy.
+// record records what happens to a locked key. The member that applies the entry first records the event itself. Every
+// other member records that it now has a copy of the key, or no longer has one.
 func record(m *raft.Member, e *raft.Entry, k *entry, what history.Event, copied history.F) {
 	what.Type, what.Lock, what.Of = history.OK, history.Lock(k.Key), k.owner
 	switch {
@@ -44,7 +44,7 @@ func recordGone(m *raft.Member, k *entry, c change) {
 	record(m, c.entry, k, e, history.CopyGone)
 }
 
-// recordProlonged records that the keys of a session will last longer, after a renewal or a change of leader.
+// recordProlonged records that the keys of a session will be held longer, after a renewal or a change of leader.
 func (s *server) recordProlonged(m *raft.Member, x *session, by history.Attempt) {
 	for _, key := range s.store.locked(x.ID) {
 		k := s.store.keys[key]
@@ -58,7 +58,8 @@ func (s *server) recordProlonged(m *raft.Member, x *session, by history.Attempt)
 }
 
 // agent returns the attempt that is recorded as the cause of a change to a key of this session. If the change was made
-// by the attempt that created the session, this is the key's owner. Otherwise it is the attempt that made the change.
+// by the attempt that created the session, the recorded cause is the key's owner. Otherwise it is the attempt that made
+// the change.
 func (x *session) agent(by, owner history.Attempt) history.Attempt {
 	if by == x.creator {
 		return owner

@@ -64,7 +64,7 @@ func (s *server) Reset(*raft.Member) {
 		delays: map[string]time.Duration{}}
 }
 
-// Kinds of timers. A timer's tag has its kind in the upper half and a number in the lower half.
+// Kinds of timers. A timer's tag contains its kind in the upper half and a number in the lower half.
 const (
 	timerTTL uint64 = (iota + 1) << 48
 	timerQuery

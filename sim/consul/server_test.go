@@ -118,7 +118,7 @@ func TestASessionLocksAKey(t *testing.T) {
 }
 
 // TestALockCanBeAcquiredAfterTwiceTheTTLAndTheLockDelay: a session ends between one and two TTLs after its creation or
-// last renewal. Its key can be acquired after the lock delay.
+// last renewal. After that, its key can be acquired once the lock delay has passed.
 func TestALockCanBeAcquiredAfterTwiceTheTTLAndTheLockDelay(t *testing.T) {
 	for _, delay := range []string{"", "0s", "5s"} {
 		for _, behavior := range []string{Release, Delete} {

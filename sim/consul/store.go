@@ -14,7 +14,7 @@ type store struct {
 	keys     map[string]*entry
 	sessions map[string]*session
 	kvIndex  uint64 // index of the last change of any key, including deletions
-	// sessionIndex is the index at which a session was last created or ended.
+	// sessionIndex is the index of the last creation or end of any session.
 	sessionIndex uint64
 }
 
@@ -50,7 +50,7 @@ type session struct {
 	timer   uint64        // number of the timer for its end; 0 if there is none
 }
 
-// Behaviors of a session. The behavior determines what happens to the session's keys when the session ends.
+// Behaviors of a session: what happens to the session's keys when the session ends.
 const (
 	Release = "release"
 	Delete  = "delete"
@@ -73,8 +73,9 @@ func (s *store) locked(id string) (list []string) {
 	return list
 }
 
-// index returns the index for a read. For a session, it is the index of the table of sessions. For a key that exists,
-// it is the index of the key's last change. For any other key, it is the index of the last change of any key.
+// index returns the index that the reply to a read states. For a session, it is the index of the session table. For a
+// key that exists, it is the index of the key's last change. For any other key, it is the index of the last change of
+// any key.
 func (s *store) index(c *call) (index uint64, found bool) {
 	if c.op == opSessionInfo {
 		return s.sessionIndex, s.sessions[c.session.ID] != nil
@@ -99,7 +100,8 @@ func (s *store) put(index uint64, e entry) *entry {
 	return &e
 }
 
-// equal reports whether two entries of a key differ only in their indexes and owners, or not at all (DirEntry.Equal).
+// equal reports whether two entries for a key have the same content, apart from their indexes and owners
+// (DirEntry.Equal).
 func (e *entry) equal(o *entry) bool {
 	return e.LockIndex == o.LockIndex && e.Flags == o.Flags && string(e.Value) == string(o.Value) &&
 		e.Session == o.Session

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// The API group of Lease objects, and its names in replies.
+// The API group of Lease objects, and how replies name it.
 const (
 	leasesRoot     = "/apis/coordination.k8s.io/v1/"
 	leasesResource = "leases.coordination.k8s.io"
@@ -58,7 +58,7 @@ func (s *server) serveAPI(m *raft.Member, r *sim.Incoming) {
 
 func (q *apiCall) fail(s *Status) { q.r.Reply(Answer(s.Code, s)) }
 
-// serve handles the request. It replies at once or later, or returns a failure.
+// serve handles the request. It replies at once or later, or it returns a failure.
 func (q *apiCall) serve() *Status {
 	if u, err := url.ParseRequestURI(q.URI); err == nil {
 		if name, is := namespaceOf(u.Path); is {
@@ -158,7 +158,7 @@ func shown(k *KeyValue) *object {
 	return &l
 }
 
-// read calls f when this member has caught up with the cluster, which makes reads quorum reads.
+// read calls f when this member has caught up with the cluster, so that reads are quorum reads.
 func (q *apiCall) read(f func() *Status) *Status {
 	q.m.ReadIndex(func(err error) {
 		failed := Failure(500, "InternalError", "%s", errTimeout.Text)
@@ -213,7 +213,7 @@ func (q *apiCall) list() *Status {
 }
 
 // sent decodes and checks the object in the request's body. If the object can be decoded but its content is invalid,
-// sent returns both the object and the failure, because the API server checks namespaces and versions before the
+// sent returns both the object and the failure, because the API server checks the namespace and the version before the
 // content.
 func (q *apiCall) sent() (l *object, failed *Status) {
 	media, _, _ := strings.Cut(q.ContentType, ";")
@@ -307,8 +307,8 @@ func (q *apiCall) put(l *object, version int64, other func() *Status) {
 	}, version, Op{Kind: Put, Key: q.key(), Value: value})
 }
 
-// commit proposes an operation on a key, on condition that the key has the given version. Version 0 means that the key
-// must not exist. commit tells done whether the condition held.
+// commit proposes an operation that is executed only if the key has the given version. Version 0 means that the key
+// must not exist. done is told whether this condition held.
 func (q *apiCall) commit(done func(revision int64, held bool) *Status, version int64, o Op) {
 	txn := &Txn{Conditions: []Compare{{Target: "MOD", Key: o.Key, Rel: '=', Number: version}}, Then: []Op{o}}
 	q.propose(q.m, q.r.Attempt, txn, func(message []byte, err error) {

@@ -102,8 +102,8 @@ func TestObjectsThatKubernetesRefuses(t *testing.T) {
 	}
 }
 
-// TestIdentityOfAnObjectIsCompared: a delete or update request that names the UID of an object is refused if that
-// object has been replaced or deleted.
+// TestIdentityOfAnObjectIsCompared: a delete or update request that states an object's UID is refused if this object
+// has been replaced or deleted.
 func TestIdentityOfAnObjectIsCompared(t *testing.T) {
 	asAPI(t, func(_ *desk, c apiCaller) {
 		one := leasesOfDefault + "/t"
@@ -146,8 +146,7 @@ func TestUnchangedObjectKeepsItsVersion(t *testing.T) {
 	})
 }
 
-// TestFieldsThatThereAreNot: unknown fields of an object are dropped. If the client requests strict checks, they are
-// refused.
+// TestFieldsThatThereAreNot: unknown fields of an object are dropped or, if the client requests strict checks, refused.
 func TestFieldsThatThereAreNot(t *testing.T) {
 	asAPI(t, func(_ *desk, c apiCaller) {
 		body := `{"metadata":{"name":"t"},"spec":{"holderIdentity":"a","HolderIdentity":"b","foo":1}}`
@@ -165,8 +164,8 @@ func TestFieldsThatThereAreNot(t *testing.T) {
 	})
 }
 
-// TestNamespacesMustBeThere creates an object in a namespace before and after the namespace exists. Only the second
-// creation succeeds.
+// TestNamespacesMustBeThere creates an object in a namespace, once before the namespace exists and once after. Only the
+// second creation succeeds.
 func TestNamespacesMustBeThere(t *testing.T) {
 	asAPI(t, func(_ *desk, c apiCaller) {
 		in := strings.Replace(leasesOfDefault, "default", "shop", 1)
@@ -186,8 +185,8 @@ func TestNamespacesMustBeThere(t *testing.T) {
 }
 
 // TestReadsOfVersionZeroMayBeStale reads an object right after an update. With resourceVersion=0, some reads return the
-// previous object, but never an object that was replaced longer ago than the cache can lag. Without resourceVersion=0,
-// no read is stale. A member that is cut off keeps returning its last state.
+// previous object. They never return an object that was replaced longer ago than the cache can lag. Without
+// resourceVersion=0, no read is stale. A member that is cut off keeps returning its last state.
 func TestReadsOfVersionZeroMayBeStale(t *testing.T) {
 	asAPI(t, func(d *desk, c apiCaller) {
 		one := leasesOfDefault + "/t"
@@ -247,9 +246,9 @@ func TestWatchEndsAfterItsTime(t *testing.T) {
 	})
 }
 
-// TestWhatKubernetesRefusesFirst checks which error an object with several mistakes gets. The API server checks the
-// namespace first, then the version, then the content, and last whether a new object states a version. This order was
-// measured with kube-apiserver 1.33.13.
+// TestWhatKubernetesRefusesFirst checks which error is returned for an object with several mistakes. The API server
+// checks the namespace first, then the version, then the content, and finally whether a new object states a version.
+// This order was measured with kube-apiserver 1.33.13.
 func TestWhatKubernetesRefusesFirst(t *testing.T) {
 	const bad = `"spec":{"leaseDurationSeconds":0}`
 	asAPI(t, func(_ *desk, c apiCaller) {

@@ -7,18 +7,18 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// cacheLag is the longest time by which the cache of an API server lags behind the etcd member beside it. The cache
-// learns about changes through a watch.
+// cacheLag is the maximum time by which the cache of an API server lags behind the etcd member beside it. The cache
+// learns of changes through a watch.
 const cacheLag = 10 * time.Millisecond
 
-// arrival records when a member applied a revision, on its monotonic clock.
+// arrival says when a member applied a revision, on its monotonic clock.
 type arrival struct {
 	revision int64
 	at       time.Duration
 }
 
-// arrived records that this member has just applied the current revision. It drops recorded revisions that are so old
-// that no cache shows them any more.
+// arrived records that this member has just applied the current revision. It forgets revisions that are so old that no
+// cache shows them any more.
 func (s *server) arrived(m *raft.Member) {
 	now := m.Monotonic()
 	for len(s.arrivals) > 1 && s.arrivals[1].at <= now-cacheLag {
@@ -28,8 +28,8 @@ func (s *server) arrived(m *raft.Member) {
 }
 
 // cached returns the contents of the API server's cache and their revision. The cache shows what the member had applied
-// at a random time within the last cacheLag. A member that is cut off from the others does not notice that it is
-// behind.
+// at a random time in the past, at most cacheLag ago. A member that is cut off from the others does not notice that it
+// lags.
 func (q *apiCall) cached() (keys []keyValue, revision int64) {
 	now := q.m.Monotonic()
 	lag := time.Duration(q.m.Rand("cache", sim.Key(now)) % uint64(cacheLag))
@@ -48,8 +48,8 @@ func (q *apiCall) cached() (keys []keyValue, revision int64) {
 	return q.store.asOf(revision), revision
 }
 
-// view calls f with the keys that a request may see. With resourceVersion=0, these are the cached keys, and otherwise
-// the result of a quorum read.
+// view calls f with the keys that a request can see. With resourceVersion=0, these are the cached keys. Otherwise they
+// are the result of a quorum read.
 func (q *apiCall) view(f func(keys []keyValue, revision int64) *Status) *Status {
 	if q.query.Get("resourceVersion") == "0" {
 		return f(q.cached())

@@ -25,7 +25,7 @@ const (
 	textsField // a map from strings to strings
 )
 
-// The known fields of a Lease object. Other fields are dropped, or refused with fieldValidation=Strict.
+// The known fields of a Lease object. Other fields are dropped or, with fieldValidation=Strict, refused.
 var (
 	metadataFields = map[string]fieldKind{"name": textField, "generateName": textField, "namespace": textField,
 		"selfLink": textField, "uid": textField, "resourceVersion": textField, "generation": anyField,
@@ -74,7 +74,7 @@ func readObject(body string, strict bool) (*object, *Status) {
 	return l, nil
 }
 
-// checkFields drops unknown fields and checks the others. It returns the first problem, or "" if there is none.
+// checkFields drops unknown fields and checks the known ones. It returns the first problem, or "" if there is none.
 func checkFields(of map[string]any, in, typed string, fields map[string]fieldKind, strict bool) (problem string) {
 	for _, name := range sortedNames(of) {
 		kind, known := fields[name]
@@ -100,8 +100,8 @@ func sortedNames(of map[string]any) (names []string) {
 	return names
 }
 
-// checkField checks and converts one value. If the value is invalid, it returns the problem, worded as in encoding/json
-// and metav1.MicroTime.
+// checkField checks and converts a single value. If the value is invalid, it returns the problem, worded as by
+// encoding/json or metav1.MicroTime.
 func checkField(v any, kind fieldKind, at string) (read any, problem string) {
 	text, isText := v.(string)
 	switch kind {
@@ -200,7 +200,7 @@ func misnamed(name string) string {
 	return ""
 }
 
-// mislabelled returns the problem with the labels of an object, or "" if there is none.
+// mislabelled returns the reason why the labels of an object are invalid, or "" if they are valid.
 func mislabelled(labels map[string]any) string {
 	for _, key := range sortedNames(labels) {
 		prefix, name, prefixed := strings.Cut(key, "/")
@@ -224,7 +224,7 @@ func mislabelled(labels map[string]any) string {
 	return ""
 }
 
-// check returns a failure if a Lease object is invalid (pkg/apis/coordination/validation).
+// check returns a failure if the Lease object is invalid (pkg/apis/coordination/validation).
 func (q *apiCall) check(l *object) *Status {
 	if why := misnamed(q.name); why != "" {
 		return invalid(q.name, "metadata.name: Invalid value: %q: %s", q.name, why)

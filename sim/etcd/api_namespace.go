@@ -30,7 +30,7 @@ func namespace(name string, revision int64) map[string]any {
 		"status":   map[string]string{"phase": "Active"}}
 }
 
-// serveNamespaces creates and returns namespaces. All other operations on them are refused because they are not
+// serveNamespaces creates and returns namespaces. It refuses all other operations on namespaces, because they are not
 // simulated.
 func (q *apiCall) serveNamespaces(name string) *Status {
 	switch {
@@ -80,7 +80,7 @@ func (q *apiCall) createNamespace() *Status {
 	return nil
 }
 
-// namespaceOf returns the namespace in a path, or "" if the path belongs to the collection. ok is false if the path
+// namespaceOf returns the namespace in a path, or "" if the path is that of the collection. ok is false if the path
 // does not concern namespaces.
 func namespaceOf(path string) (name string, ok bool) {
 	rest, ok := strings.CutPrefix(path, "/api/v1/namespaces")

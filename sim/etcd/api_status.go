@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/http1"
 )
 
-// Status is the reply to a request that failed, or to a delete request (k8s.io/apimachinery, pkg/apis/meta/v1).
+// Status is the reply to a failed request, or to a delete request (k8s.io/apimachinery, pkg/apis/meta/v1).
 type Status struct {
 	Kind       string         `json:"kind"`
 	APIVersion string         `json:"apiVersion"`
@@ -33,7 +33,7 @@ func Failure(code int, reason, format string, args ...any) *Status {
 		Reason: reason, Code: code}
 }
 
-// about makes the details of a Status identify the Lease object with the given name.
+// about stores the name of a Lease object in the details of a Status.
 func (s *Status) about(name string) *Status {
 	s.Details = &StatusDetails{Name: name, Group: "coordination.k8s.io", Kind: "leases"}
 	return s
@@ -53,7 +53,7 @@ func conflict(name string) *Status {
 			"your changes to the latest version and try again", leasesResource, name).about(name)
 }
 
-// conflictBecause returns a conflict with a reason other than an outdated version.
+// conflictBecause returns a conflict that has a reason other than an outdated version.
 func conflictBecause(resource, name, format string, args ...any) *Status {
 	return Failure(409, "Conflict", "Operation cannot be fulfilled on %s %q: %s", resource, name,
 		fmt.Sprintf(format, args...)).about(name)

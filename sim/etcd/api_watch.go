@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// watch sends the client all changes to objects from the given version on. If no version is given, it sends the
-// existing objects first.
+// watch sends the client all changes to objects, beginning with the given version. If no version is given, it first
+// sends the existing objects.
 func (q *apiCall) watch() *Status {
 	text := q.query.Get("resourceVersion")
 	version, err := strconv.ParseInt("0"+text, 10, 64)
@@ -108,7 +108,7 @@ func (s *server) showObjects(m *raft.Member, w *watcher) {
 	w.next = max(w.next, s.store.revision+1)
 }
 
-// latest returns the index of the last change of a key before the change with the given index.
+// latest returns the index of a key's last change before the change with the given index.
 func (s *server) latest(key string, before int) int {
 	for before--; s.store.changes[before].Key != key; before-- {
 	}

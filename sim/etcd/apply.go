@@ -5,8 +5,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// write is a pending change. It contains everything that one log entry does to the keys, and all of this has the same
-// revision.
+// write is a pending change: everything that one log entry does to the keys. All of it gets the same revision.
 type write struct {
 	entry    *raft.Entry // nil for reads
 	txn      *Txn        // the txn being executed, if any
@@ -55,7 +54,8 @@ func (s *server) possible(o *Op) error {
 	return nil
 }
 
-// branch returns the operations of the branch that a txn executes. held reports whether its conditions held.
+// branch returns the operations of a txn that are executed: those of one branch. held reports whether the conditions
+// held.
 func (s *server) branch(t *Txn) (ops []Op, held bool) {
 	for i := range t.Conditions {
 		if !s.store.holds(&t.Conditions[i]) {
@@ -72,7 +72,7 @@ func asNumber(yes bool) int64 {
 	return 0
 }
 
-// operate executes one operation, which must not be a txn.
+// operate executes a single operation, which must not be a txn.
 func (s *server) operate(m *raft.Member, o *Op, w *write) result {
 	r := result{kind: o.Kind}
 	if o.Previous {
@@ -93,13 +93,13 @@ func (s *server) operate(m *raft.Member, o *Op, w *write) result {
 	return r
 }
 
-// look executes a range request. revision is the store's revision as shown in the response.
+// look executes a range request. revision is the revision that the response states.
 func (s *server) look(o *Op, revision int64) result {
 	count, keys, more := s.store.query(o)
 	return result{o.Kind, revision, count, more, keys}
 }
 
-// at returns the store's revision after the changes that w has made so far.
+// at returns the store's revision, including the changes that w has made so far.
 func (s *server) at(w *write) int64 {
 	if w.changed {
 		return w.revision

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Call is a message that a client sends to a gRPC service, or another event on its stream (see What).
+// Call is a message that a client sends to a gRPC service, or another event on the stream of such a call (see What).
 type Call struct {
 	Path       string // for example "/etcdserverpb.KV/Put"
 	Stream     uint64 // number of the stream on its connection
@@ -61,7 +61,7 @@ func Name(args []string) string {
 	return cmp.Or(name[strings.LastIndexByte(name, '/')+1:], "?")
 }
 
-// Paths of requests that concern the connection itself: the client's preface, and a ping. Their stream is 0.
+// Paths of requests that concern only the connection: the client's preface, and a ping. They belong to stream 0.
 const (
 	Preface = "/http2/preface"
 	Ping    = "/http2/ping"
@@ -69,7 +69,7 @@ const (
 
 func isRPC(args []string) bool { return strings.HasPrefix(args[0], "/") }
 
-// Streaming reports whether the method is a streaming method, with several requests or responses.
+// Streaming reports whether the method with the given path has a stream of requests or responses.
 func Streaming(path string) bool {
 	return path == keepAlivePath || path == watchPath || path == observePath
 }
@@ -91,8 +91,8 @@ func (c Call) Granted(response string) (lease int64) {
 	return lease
 }
 
-// Ops returns the operations of a call to the KV service. For a txn, it returns the operations of the Then branch and
-// of the Else branch. If the message cannot be read, it returns no operations.
+// Ops returns the operations of a call to the KV service. For a txn, it returns those of the Then branch and those of
+// the Else branch. If the message cannot be read, it returns none.
 func (c Call) Ops() (then, otherwise []Op) {
 	if c.Path == txnPath {
 		t, err := readTxn([]byte(c.Message))
@@ -121,7 +121,7 @@ func (c Call) Owned() (key string, deletes bool) {
 	return "", false
 }
 
-// Record is one item that a member sends to a gRPC client. A reply may contain several records.
+// Record is one of the items that a member sends to a gRPC client. A reply may contain several records.
 type Record struct {
 	Kind   RecordKind
 	Stream uint64
@@ -132,7 +132,7 @@ type Record struct {
 // RecordKind is the kind of a Record.
 type RecordKind uint8
 
-// A stream has any number of Message records and then one End.
+// A stream consists of any number of Message records, followed by one End.
 const (
 	Message RecordKind = iota + 1
 	End

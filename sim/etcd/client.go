@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// This file contains the requests of modeled clients. They are the same messages that etcd's client library sends.
-// Call.Args encodes a request as it is sent over a link, and Call.Read decodes the reply.
+// This file contains the requests of modeled clients, which are the same messages that etcd's client library sends.
+// Call.Args encodes a request for sending it over a link, and Call.Read decodes the reply.
 
 // Call returns the call for a range, a put or a delete.
 func (o Op) Call() Call {
@@ -60,10 +60,11 @@ func MoveLeader(member int64) Call {
 	return Call{Path: upkeep + "MoveLeader", Message: string(appendFields(nil, member))}
 }
 
-// Prefix returns the end of the range of all keys with the given prefix.
+// Prefix returns the end of the range that consists of all keys with the given prefix.
 func Prefix(prefix string) string { return after(prefix) }
 
-// Response is a member's decoded response to a call of a modeled client. It has the fields that clients of a lock use.
+// Response is a member's decoded response to a call of a modeled client. It contains the fields that clients of a lock
+// use.
 type Response struct {
 	Revision  int64      // revision of the store, from the header
 	Member    int64      // ID of the member, from the header
@@ -100,7 +101,7 @@ func (c *Call) Read(r *sim.Reply) (Response, error) {
 	return Response{}, errMalformed
 }
 
-// ReadPush decodes data that a member has pushed on the stream of a watch.
+// ReadPush decodes data that a member has pushed on a watch's stream.
 func ReadPush(b []byte) (Response, error) {
 	r := sim.NewReply(b)
 	return (&Call{Path: watchPath}).Read(&r)
@@ -111,8 +112,8 @@ func (c *Call) ReadMessage(message string) (r Response, err error) {
 	return r, readFields(message, r.fields(c.Path)...)
 }
 
-// fields returns where to store the fields of a response to a method, by field number, in the form that readFields
-// expects.
+// fields returns pointers to the variables for the fields of a method's response, in the order of the field numbers,
+// for use with readFields.
 func (r *Response) fields(path string) []any {
 	header := func(b []byte) error { return readFields(b, nil, &r.Member, &r.Revision) }
 	switch path {
@@ -214,7 +215,8 @@ func (c *Compare) message() []byte {
 	return appendText(b, 64, c.End)
 }
 
-// Phase returns the phase for a modeled client's request with the given name. The request's delays depend on the phase.
+// Phase returns the phase of a modeled client's request with the given name. The delays of the request depend on its
+// phase.
 func Phase(name string) string {
 	switch {
 	case strings.HasPrefix(name, "Lease"):

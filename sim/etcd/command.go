@@ -11,7 +11,8 @@ type command interface {
 	// apply executes the command. It returns the response of the method that proposes it.
 	apply(s *server, m *raft.Member, w *write) (message []byte, err error)
 	name() string
-	// details distinguish the command from others with the same name, so that its messages get their own random delays.
+	// details returns words that distinguish the command from others with the same name, so that its messages get
+	// random delays of their own.
 	details() []string
 }
 
@@ -56,7 +57,7 @@ type compaction struct{ revision int64 }
 func (*compaction) name() string        { return "COMPACT" }
 func (c *compaction) details() []string { return []string{format(c.revision)} }
 
-// entrance puts the key of a call of the lock or election service into its queue.
+// entrance puts a key into the queue of a lock or an election, for a call of the lock or election service.
 type entrance struct {
 	key, value string
 	lease      int64

@@ -7,8 +7,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// scan decodes the fields of a protobuf message one by one. Unknown fields can be skipped, as an old server does with
-// the fields of a newer API.
+// scan decodes the fields of a protobuf message one by one. It can skip unknown fields, as an old server does with the
+// fields of a newer API.
 type scan struct {
 	rest   []byte
 	number protowire.Number
@@ -59,7 +59,7 @@ func (s *scan) int() int64 {
 	return int64(s.n)
 }
 
-// bytes returns the content of a string or message field. It is valid as long as the message is.
+// bytes returns the content of a string or message field. The result is valid as long as the message is.
 func (s *scan) bytes() []byte {
 	if s.kind != protowire.BytesType {
 		s.err = errMalformed
@@ -70,7 +70,7 @@ func (s *scan) bytes() []byte {
 
 func (s *scan) text() string { return string(s.bytes()) }
 
-// take decodes a nested message by calling read.
+// take decodes a nested message by calling read with its bytes.
 func (s *scan) take(read func([]byte) error) {
 	if b := s.bytes(); s.err == nil {
 		s.err = read(b)

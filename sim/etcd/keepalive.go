@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// ask is a request about a lease that only the leader can answer. It asks the leader to renew the lease, or for the
-// lease's remaining time.
+// ask is a request about a lease that only the leader can answer. It asks the leader to renew the lease, or it asks for
+// the lease's remaining time.
 type ask struct {
 	lease   int64
 	renew   bool
@@ -46,7 +46,7 @@ func (s *server) askLeader(m *raft.Member, of history.Attempt, lease int64, rene
 	s.passOn(m, a)
 }
 
-// dropLateAsks drops the requests that have timed out. Their clients stopped waiting long ago.
+// dropLateAsks drops the requests that have timed out, because their clients no longer wait for them.
 func (s *server) dropLateAsks(m *raft.Member) {
 	for len(s.asks) > 0 && s.asks[0].deadline <= m.Monotonic() {
 		late := s.asks[0]
@@ -121,7 +121,7 @@ func (s *server) answer(m *raft.Member, a ask, left, ttl int64) {
 	m.SendToPeer(a.from, "lease", a.key, t)
 }
 
-// deliver passes on the leader's answer, if the request that asked for it is still pending.
+// deliver passes on the leader's answer to a request if the request is still pending.
 func (s *server) deliver(t leaderAnswer) {
 	i := slices.IndexFunc(s.asks, func(p pendingAsk) bool { return p.number == t.number })
 	if i < 0 {
@@ -132,7 +132,7 @@ func (s *server) deliver(t leaderAnswer) {
 	p.done(t, nil)
 }
 
-// askAgain sends a new leader the requests that have not been answered.
+// askAgain sends a new leader the requests that the previous leader has not answered.
 func (s *server) askAgain(m *raft.Member) {
 	s.dropLateAsks(m)
 	for _, p := range slices.Clone(s.asks) {

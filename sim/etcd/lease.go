@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// lease is a promise to keep keys until ttl seconds after the last keepalive.
+// lease keeps its keys alive. It ends ttl seconds after the last keepalive.
 type lease struct {
 	id    int64
 	ttl   int64 // in seconds
@@ -91,15 +91,15 @@ func (x *lease) detach(key string) {
 	}
 }
 
-// refresh extends the lease so that it ends after its TTL plus the given extra time, counted from now.
+// refresh extends the lease. It then ends after its TTL plus the given extra time, counted from now.
 func (x *lease) refresh(now, extend time.Duration) {
 	x.expiry = now + time.Duration(x.ttl)*time.Second + extend
 	x.ending = false
 }
 
 // promote makes this member the primary, which decides when leases end. A new primary does not know which keepalives
-// its predecessor has answered, so it restarts every lease. It also adds an election timeout, because both members may
-// have been leader for that long.
+// its predecessor has answered, so it restarts every lease. It adds an election timeout to each, because both members
+// may have been leader for that long.
 func (s *server) promote(m *raft.Member) {
 	s.lessor.primary = true
 	s.lessor.reign++
@@ -111,7 +111,7 @@ func (s *server) promote(m *raft.Member) {
 	m.After(lessorInterval, s.lessor.reign)
 }
 
-// demote ends this member's time as primary. Clients that wait for an answer will get it from the new leader.
+// demote makes this member stop being the primary. Clients that wait for an answer will get it from the new leader.
 func (s *server) demote() {
 	s.lessor.primary = false
 	for _, x := range s.lessor.leases {
@@ -119,7 +119,7 @@ func (s *server) demote() {
 	}
 }
 
-// These are ranges of timer tags. A tag below the first range is the number of a reign (see lessor).
+// Ranges of timer tags. A tag below the first range is the number of a reign (see lessor).
 const (
 	tagLeaderless uint64 = 1 << 48
 	tagWait       uint64 = 1 << 49
@@ -144,7 +144,8 @@ func (s *server) Wake(m *raft.Member, reign uint64) {
 		return
 	}
 	m.After(lessorInterval, reign)
-	// ended returns a new list, because a single member applies each proposal at once
+	// ended returns a new list. This matters because a member without peers applies each proposal at once, which
+	// removes the lease while this loop is running.
 	for _, x := range s.lessor.ended(m.Monotonic()) {
 		x.ending = true
 		m.ProposeAsLeader(proposal("", &revocation{x.id, true}))

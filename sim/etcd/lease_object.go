@@ -23,7 +23,8 @@ type LeaseObject struct {
 	Spec LeaseSpec `json:"spec"`
 }
 
-// LeaseSpec states who leads and for how long (coordination.k8s.io/v1). To etcd it is ordinary data that never expires.
+// LeaseSpec states which client leads and for how long (coordination.k8s.io/v1). To etcd, it is ordinary data that
+// never expires.
 type LeaseSpec struct {
 	HolderIdentity       string `json:"holderIdentity,omitempty"` // empty if nobody leads
 	LeaseDurationSeconds int64  `json:"leaseDurationSeconds,omitempty"`
@@ -48,7 +49,7 @@ func (o LeaseObject) String() string {
 	return string(b)
 }
 
-// term is a period during which one attempt leads according to a Lease object. owner is empty if nobody leads.
+// term is a period during which an attempt leads according to a Lease object. owner is empty if nobody leads.
 type term struct {
 	holder string
 	owner  history.Attempt
@@ -58,8 +59,8 @@ type term struct {
 // isLeaseObject reports whether a key belongs to a Lease object.
 func isLeaseObject(key string) bool { return strings.HasPrefix(key, LeaseObjects) }
 
-// term returns the current term according to the key's value. It is zero if the key does not exist or does not belong
-// to a Lease object.
+// term returns the current term according to the key's value. The result is zero if the key does not exist or does not
+// belong to a Lease object.
 func (s *server) term(key string) term {
 	k := s.store.get(key)
 	if k == nil || !isLeaseObject(key) {
@@ -68,19 +69,20 @@ func (s *server) term(key string) term {
 	return term{ReadLeaseObject(k.Value).Spec.HolderIdentity, k.owner, k.due}
 }
 
-// guarded reports whether the write happens only if the key still has the version that the client has read.
+// guarded reports whether the write happens only on condition that the key still has the version that the client has
+// read.
 func (w *write) guarded(key string) bool {
 	return w.txn != nil && slices.ContainsFunc(w.txn.Conditions, func(c Compare) bool {
 		return c.Key == key && c.Rel == '=' && c.Target == "MOD"
 	})
 }
 
-// recordTerm records how a write to a Lease object changes the leader. The previous term is passed as was.
+// recordTerm records how a write to a Lease object changes the leader. was is the previous term.
 //
 // If the leader renews its term, the key is recorded as extended. If the object no longer has a holder, the key is
 // recorded as deleted. If a new holder has compared the version, it has seen the lease end by its own clock, so the key
-// is recorded as expired. If it has not compared the version, it overwrites the key, unless the lease was already over.
-// If the same client now leads under a new attempt, it has abandoned its earlier term.
+// is recorded as expired. If the new holder has not compared the version, it overwrites the key, unless the lease had
+// already ended. If the same client now leads under a new attempt, it has abandoned its earlier term.
 func (s *server) recordTerm(m *raft.Member, k *keyValue, was term, w *write) {
 	spec, by := ReadLeaseObject(k.Value).Spec, k.owner
 	k.due = m.Due(time.Duration(spec.LeaseDurationSeconds) * time.Second)

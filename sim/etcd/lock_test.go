@@ -46,8 +46,8 @@ func (l *lab) begin(seed uint64) {
 	l.done, l.later = 0, nil
 }
 
-// clients adds n clients, each of which tries a different server first. The first client starts early enough to acquire
-// the lock before the others.
+// clients adds n clients, each of which tries a different server first. The first client starts earlier than the
+// others, so that it acquires the lock first.
 func (l *lab) clients(n int) {
 	for i := range n {
 		w := l.work

@@ -18,7 +18,7 @@ func readRange(b []byte) (o Op, err error) {
 	return o, err
 }
 
-// opReaders contains, by path, the decoders of requests that are a single operation.
+// opReaders maps paths to the decoders of requests that consist of a single operation.
 var opReaders = map[string]func([]byte) (Op, error){rangePath: readRange, putPath: readPut, deletePath: readDelete}
 
 // readPut decodes an etcdserverpb.PutRequest.

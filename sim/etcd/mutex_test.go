@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// session is a lease that its own task keeps alive, like clientv3/concurrency.Session.
+// session is a lease with a task that keeps it alive, like clientv3/concurrency.Session.
 type session struct {
 	env     sim.Env
 	servers []sim.ProcessID
@@ -25,7 +25,7 @@ type session struct {
 	receipt bool             // counts the lease from the time of the reply, as the original client does
 }
 
-// The numbers of a client's connections: for requests, keepalives and watches.
+// The numbers of a client's connections, which are for requests, keepalives and watches.
 const (
 	requestConn = iota
 	keepaliveConn
@@ -114,7 +114,7 @@ func (l *mutex) grant(env sim.Env) sim.Grant {
 		Counted: l.servers}
 }
 
-// lock waits until no key is older than the mutex's own key. It returns false if the session ended before that.
+// lock waits until no key is older than the mutex's own key. It returns false if the session ends before that.
 func (l *mutex) lock(patience time.Duration) bool {
 	env := l.env
 	l.since = env.Mark()
@@ -154,8 +154,8 @@ func (l *mutex) stands() bool {
 	return ok && len(r.Keys) == 1
 }
 
-// waitDelete watches a key, from a revision on, until the key is deleted. If the server stops answering, it watches the
-// key at another server.
+// waitDelete watches a key, beginning with a revision, until the key is deleted. If the server stops answering, it
+// watches the key at another server.
 func (l *mutex) waitDelete(key string, revision int64, end time.Duration) {
 	env := l.env
 	for env.Monotonic() < end {

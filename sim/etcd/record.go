@@ -8,8 +8,8 @@ import (
 )
 
 // due returns the true time at which a lease ends if no more keepalives arrive. Only the leader knows this time. If
-// another member applies a command first, for example after a crash of the leader, due returns the earliest possible
-// time.
+// another member is the first to apply a command, for example after a crash of the leader, due returns the earliest
+// possible time.
 func due(m *raft.Member, x *lease) history.Time {
 	switch {
 	case x == nil:
@@ -25,7 +25,7 @@ func (s *server) recordSet(m *raft.Member, k *keyValue, x *lease) {
 		Of: k.owner, By: k.owner, Until: due(m, x)})
 }
 
-// recordProlonged records that the keys of a lease will last longer, after a keepalive or a change of leader.
+// recordProlonged records that the keys of a lease will be held longer, after a keepalive or a change of leader.
 func (s *server) recordProlonged(m *raft.Member, x *lease, by history.Attempt) {
 	for _, key := range x.keys {
 		k := s.store.get(key)
@@ -63,14 +63,14 @@ func (s *server) recordGone(m *raft.Member, k *keyValue, w *write) {
 	m.Record(e)
 }
 
-// recordCopy records that another member now has the key too, or no longer has it.
+// recordCopy records that another member now has a copy of the key, or no longer has one.
 func recordCopy(m *raft.Member, f history.F, k *keyValue) {
 	m.Record(history.Event{Type: history.OK, F: f, Lock: LockOf(k.Key), Member: k.Key, Of: k.owner})
 }
 
 // agent returns the attempt that is recorded as the cause of a change to a key with this lease. If the change was made
-// by the attempt to which the lease was granted, this is the key's owner. Otherwise it is the attempt that made the
-// change.
+// by the attempt to which the lease was granted, the recorded cause is the key's owner. Otherwise it is the attempt
+// that made the change.
 func (x *lease) agent(by, owner history.Attempt) history.Attempt {
 	if by == x.grant {
 		return owner

@@ -72,7 +72,7 @@ func (t *Txn) readOnly() bool {
 	return !slices.ContainsFunc(t.Then, changes) && !slices.ContainsFunc(t.Else, changes)
 }
 
-// after returns the end of the range of all keys with the given prefix.
+// after returns the end of the range that consists of all keys with the given prefix.
 func after(prefix string) string {
 	end := []byte(prefix)
 	for i := len(end) - 1; i >= 0; i-- {
@@ -102,8 +102,8 @@ func putsTwice(ops []Op) bool {
 }
 
 // writes returns the keys that a branch puts, its delete operations, and whether it changes a key twice (see
-// putsTwice). It includes nested txns, and takes into account that only one branch of each is executed (checkIntervals
-// in etcdserver/api/v3rpc/key.go).
+// putsTwice). It includes nested txns. For each of these, it takes into account that only one branch is executed
+// (checkIntervals in etcdserver/api/v3rpc/key.go).
 func writes(ops []Op) (puts []string, deletes []*Op, twice bool) {
 	for i := range ops {
 		if ops[i].Kind == Delete {
@@ -144,7 +144,7 @@ func writes(ops []Op) (puts []string, deletes []*Op, twice bool) {
 	return puts, deletes, twice
 }
 
-// Watch is a request to watch a range of keys from a given revision on.
+// Watch is a request to watch a range of keys, beginning with a given revision.
 type Watch struct {
 	Key  string
 	End  string // end of the range, as in Op

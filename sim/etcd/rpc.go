@@ -31,7 +31,7 @@ const (
 	statusPath          = upkeep + "Status"
 )
 
-// methods contains the handlers of the simulated methods, by path.
+// methods maps the paths of the simulated methods to their handlers.
 var methods map[string]func(*rpc) error
 
 func init() {
@@ -59,7 +59,7 @@ func init() {
 	}
 }
 
-// notSimulated lists the methods of etcd 3.4 that are not simulated, by the path of the service.
+// notSimulated lists the methods of etcd 3.4 that are not simulated. The keys are the paths of the services.
 var notSimulated = map[string][]string{
 	clusters: {"MemberAdd", "MemberRemove", "MemberUpdate", "MemberPromote"},
 	upkeep:   {"Alarm", "Defragment", "Hash", "HashKV", "Snapshot", "MoveLeader"},
@@ -179,7 +179,7 @@ func (s *server) header(m *raft.Member) header {
 	return header{clusterID, memberID(m.Number()), s.store.revision, int64(m.Term())}
 }
 
-// outcome encodes the result of a command, a message or an error, as the log's reply.
+// outcome encodes the result of a command, which is a message or an error, as the log's reply.
 func outcome(message []byte, err error) []byte {
 	if err != nil {
 		e := asError(err)
@@ -293,7 +293,7 @@ func (q *rpc) serveTxn() error {
 	return nil
 }
 
-// serializable reports whether a read-only txn may be answered from what this member has applied.
+// serializable reports whether a read-only txn may be answered from the state that this member has applied.
 func (t *Txn) serializable() bool {
 	for _, branch := range [][]Op{t.Then, t.Else} {
 		for i := range branch {

@@ -23,8 +23,8 @@ func (t *Txn) apply(s *server, m *raft.Member, w *write) ([]byte, error) {
 }
 
 // way evaluates the conditions of a txn and of the txns nested in its chosen branches. For each txn, in the order of
-// execution, it appends whether the conditions hold, which decides between the branches Then and Else. All conditions
-// are evaluated before anything is executed.
+// execution, it appends to the list whether the conditions hold. This decides between the branches Then and Else. All
+// conditions are evaluated before anything is executed.
 func (s *server) way(t *Txn, way []bool) []bool {
 	ops, held := s.branch(t)
 	way = append(way, held)
@@ -47,7 +47,8 @@ func (t *Txn) follow(way *[]bool) []Op {
 	return t.Else
 }
 
-// feasible returns an error if the chosen branches cannot be executed. Like etcd, it checks all puts before all ranges.
+// feasible returns an error if an operation in the chosen branches cannot be executed. Like etcd, it checks all puts
+// before all ranges.
 func (s *server) feasible(t *Txn, way []bool) error {
 	for _, kind := range []Kind{Put, Range} {
 		rest := way
@@ -67,7 +68,7 @@ func (s *server) feasibleOf(kind Kind, t *Txn, way *[]bool) (err error) {
 		case o.Kind == Nested:
 			wrong = s.feasibleOf(kind, o.Txn, way)
 		case o.Kind != kind:
-		// outside a txn, a negative revision means the latest
+		// Outside a txn, a negative revision means the latest one.
 		case o.Kind == Range && o.Revision < 0 && o.Revision < s.store.compacted:
 			wrong = errCompacted
 		default:

@@ -17,7 +17,7 @@ const (
 	observePath = elections + "Observe"
 )
 
-// Errors of package concurrency and of the services. They have no gRPC code of their own.
+// Errors of package concurrency and of the two services. They have no gRPC code of their own.
 var (
 	errNotLeader     = &Error{UnknownCode, "election: not leader"}
 	errNobodyElected = &Error{UnknownCode, "election: no leader"}
@@ -27,8 +27,8 @@ var (
 // sessionTTL is the TTL, in seconds, of the lease that the services grant to a caller without a lease.
 const sessionTTL = 60
 
-// wait is a call that waits until no other key with the same prefix is older than its own key. A call of Observe is
-// also stored as a wait, but has no key.
+// wait is a call that waits until its own key is the oldest one with its prefix. A call of Observe is also stored as a
+// wait, but has no key.
 type wait struct {
 	number       uint64
 	conn, stream uint64
@@ -121,8 +121,8 @@ func (q *rpc) standInLine(w *wait, l *lockRequest) {
 	})
 }
 
-// apply puts the key if it does not exist. If the key exists and belongs to an election, apply replaces its value. The
-// reply contains the key's create revision and the store's new revision.
+// apply puts the key if it does not exist. If the key exists and belongs to an election, apply replaces the key's
+// value. The reply contains the key's create revision and the store's new revision.
 func (n *entrance) apply(s *server, m *raft.Member, w *write) ([]byte, error) {
 	o := Op{Kind: Put, Key: n.key, Lease: n.lease}
 	if n.election {
@@ -150,8 +150,7 @@ func (q *rpc) fail(w *wait, err error) {
 	}
 }
 
-// unknownCode returns the error with UnknownCode in place of its code. The services do this with errors from their etcd
-// client.
+// unknownCode replaces the code of an error with UnknownCode. The services do this with errors from their etcd client.
 func unknownCode(err error) error { return &Error{UnknownCode, err.Error()} }
 
 // finish ends a wait. It reports whether the wait was still active.
@@ -163,7 +162,7 @@ func (s *server) finish(w *wait) bool {
 	return i >= 0
 }
 
-// abandon ends the waits that isGone selects. If a wait has a key in the queue, the key is deleted.
+// abandon ends the waits that isGone selects. It deletes their keys from the queues.
 func (s *server) abandon(m *raft.Member, isGone func(*wait) bool) {
 	for _, w := range slices.Clone(s.waits) {
 		if isGone(w) && s.finish(w) && w.created != 0 {
@@ -178,8 +177,8 @@ func (s *server) oldest(w *wait) bool {
 	return !slices.ContainsFunc(s.store.keys[from:to], func(k keyValue) bool { return k.Create < w.created })
 }
 
-// checkWaits is called after each change. If the key of a waiting call has become the oldest in its queue, and a
-// linearizable read confirms this, checkWaits ends the wait.
+// checkWaits is called after each change. It ends a wait if the key of the waiting call has become the oldest in its
+// queue, and a linearizable read confirms this.
 func (s *server) checkWaits(m *raft.Member) {
 	for _, w := range slices.Clone(s.waits) {
 		switch {
@@ -198,7 +197,7 @@ func (s *server) checkWaits(m *raft.Member) {
 	}
 }
 
-// keepAlive renews the lease of a waiting call. It is called three times per TTL.
+// keepAlive renews the lease of a waiting call. It runs three times per TTL.
 func (s *server) keepAlive(m *raft.Member, w *wait) {
 	s.askLeader(m, w.attempt, w.lease, true, func(t leaderAnswer, err error) {
 		if err == nil && t.left > 0 && slices.Contains(s.waits, w) {
@@ -270,7 +269,7 @@ func (l *leaderKey) onlyIfLeader(o Op) *Txn {
 	return &Txn{Conditions: []Compare{{Target: "CREATE", Key: l.key, Rel: '=', Number: l.revision}}, Then: []Op{o}}
 }
 
-// stillLeader returns errNotLeader if the condition of onlyIfLeader did not hold.
+// stillLeader returns errNotLeader if the condition of onlyIfLeader was not met.
 func stillLeader(response []byte) error {
 	var succeeded bool
 	_ = readFields(response, nil, &succeeded) // cannot fail: the response comes from this member itself

@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// stream is a call that may have several messages in each direction. After the call has ended, the stream is kept until
-// its connection ends.
+// stream is a call that may have several messages in each direction. It is kept until its connection ends, even if the
+// call ends earlier.
 type stream struct {
 	conn, id   uint64
 	needLeader bool
@@ -29,7 +29,7 @@ func (all streams) find(conn, id uint64) *stream {
 	return nil
 }
 
-// open returns the stream of a call. At the first message, it creates the stream.
+// open returns the stream of a call. If this is the call's first message, it creates the stream.
 func (q *rpc) open() *stream {
 	if x := q.streams.find(q.r.ConnID, q.Stream); x != nil {
 		return x
@@ -39,7 +39,7 @@ func (q *rpc) open() *stream {
 	return x
 }
 
-// drop discards everything that belongs to a stream that the client or the member has ended.
+// drop discards everything that belongs to a stream, because the client or the member has ended the stream.
 func (s *server) drop(m *raft.Member, conn, id uint64) {
 	if x := s.streams.find(conn, id); x != nil {
 		x.over = true
@@ -63,7 +63,7 @@ func (s *server) Closed(m *raft.Member, conn uint64) {
 // leader.
 const electionsLost = 3
 
-// awaitLeader starts the timer of endWithoutLeader if no leader is known.
+// awaitLeader starts the timer for endWithoutLeader if no leader is known.
 func (s *server) awaitLeader(m *raft.Member) {
 	s.leaderless++
 	if m.Leader() == "" && slices.ContainsFunc(s.streams, func(x *stream) bool { return x.needLeader }) {
@@ -291,8 +291,8 @@ func (s *server) show(m *raft.Member, w *watcher) {
 	w.next = max(w.next, s.store.revision+1)
 }
 
-// before returns the key's state before a change. It returns nil if the key did not exist then, or if that revision has
-// been compacted.
+// before returns the state of the changed key before a change. It returns nil if the key did not exist then, or if that
+// revision has been compacted.
 func (s *store) before(change int) *KeyValue {
 	of := &s.changes[change]
 	created := !of.deleted && of.Create == of.Mod // also true if the same txn first deleted the key

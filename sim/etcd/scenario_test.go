@@ -12,10 +12,10 @@ import (
 
 const seeds = 100
 
-// sound lists the laws that a lock on etcd keeps, whatever faults its servers suffer.
+// sound lists the laws that a lock on etcd obeys, whatever faults its servers suffer.
 var sound = []checker.Law{checker.LeaseExclusion, checker.MutualExclusion, checker.Ownership, checker.TokenOrder}
 
-// everySeed runs a scenario with many seeds on the same members. It checks the history of each run.
+// everySeed runs a scenario with many seeds on the same members, and checks the history of each run.
 func everySeed(t *testing.T, clients int, prepare func(l *lab), check func(l *lab, v checker.Verdict)) {
 	l := newLab(t, 3)
 	work := l.work
@@ -166,8 +166,8 @@ func TestHolderWithoutKeepalivesThatWorksOnOverlapsWithTheNext(t *testing.T) {
 	})
 }
 
-// waiterLosesItsLease pauses client-2 while it waits for the lock. The pause is longer than its lease, and client-1
-// releases the lock during the pause.
+// waiterLosesItsLease pauses client-2 while it waits for the lock. The pause is longer than client-2's lease, and
+// client-1 releases the lock during the pause.
 func waiterLosesItsLease(careless bool) func(l *lab) {
 	return func(l *lab) {
 		l.work.hold, l.work.cycles, l.work.careless = 10*time.Second, 1, careless
@@ -221,8 +221,8 @@ func TestALeaseCountedFromTheAnswerMayBeCountedTooLong(t *testing.T) {
 }
 
 // TestALeaderThatWasPausedDoesNotProlongWhatItsSuccessorEnds: a leader is paused while a keepalive of client-1 waits in
-// its buffer, and another leader is elected. When the old leader continues, it must confirm its leadership before it
-// answers. Otherwise the client would rely on a lease that the new leader ends earlier.
+// its buffer. Meanwhile, another leader is elected. When the old leader continues, it must confirm its leadership
+// before it answers. Otherwise the client would rely on a lease that the new leader ends earlier.
 func TestALeaderThatWasPausedDoesNotProlongWhatItsSuccessorEnds(t *testing.T) {
 	everySeed(t, 2, func(l *lab) {
 		l.work.hold, l.work.cycles, l.work.obeys, l.work.ttl = 40*time.Second, 1, true, 20

@@ -46,7 +46,7 @@ func (s *server) Reset(*raft.Member) {
 	s.arrivals = s.arrivals[:0]
 }
 
-// Fault ends all leases of a client: the leader will find at its next check that they have ended.
+// Fault ends all leases of a client. At its next check, the leader will find that they have ended.
 func (s *server) Fault(m *raft.Member, f sim.ServerFault) {
 	if f.Kind != sim.ExpireSession || !m.Up() || !s.lessor.primary {
 		return
@@ -97,8 +97,9 @@ func (s *server) propose(m *raft.Member, of history.Attempt, c command, done fun
 	})
 }
 
-// leaseID returns the ID for a new lease. This is id itself if id is not 0. Otherwise it is a unique ID that consists
-// of the member's number, the number of its starts, and a counter. etcd uses the member, the time and a counter.
+// leaseID returns the ID for a new lease, which is id itself if id is not 0. Otherwise it is a unique ID that consists
+// of the member's number, the number of times that the member has started, and a counter. etcd uses the member, the
+// time and a counter.
 func (s *server) leaseID(m *raft.Member, id int64) int64 {
 	if id != 0 {
 		return id

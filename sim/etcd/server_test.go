@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// desk is a world with delays of 1 ms in which a test sends one request at a time.
+// desk is a world with delays of 1 ms. Tests send one request at a time in it.
 type desk struct {
 	*sim.World
 	*raft.Cluster
@@ -46,7 +46,7 @@ func remove(key string) Op { return Op{Kind: Delete, Key: key} }
 
 func removeAll(prefix string) Op { return Op{Kind: Delete, Key: prefix, End: after(prefix)} }
 
-// show formats a response: in brackets, the revision and then the fields of the method's response.
+// show formats a response: the revision in brackets, and then the fields of the method's response.
 func show(path string, r *Response) string {
 	switch path {
 	case rangePath:
@@ -285,7 +285,7 @@ func TestALeaseEndsByTheLeadersClockAndTakesItsKeysAlong(t *testing.T) {
 		"key-gone l of:c/1 by: expired")
 }
 
-// TestLeasesThatEndAtOnceOnAMemberAlone: a member has no peers, and its fsync takes no time. It applies the end of one
+// TestLeasesThatEndAtOnceOnAMemberAlone: a member without peers, whose fsyncs take no time, applies the end of one
 // lease while it is still going through the list of ended leases. All of these leases must end.
 func TestLeasesThatEndAtOnceOnAMemberAlone(t *testing.T) {
 	d := newDeskOf(t, "etcd-1")

@@ -11,21 +11,21 @@ import (
 // keyValue is a key as this package stores it.
 type keyValue struct {
 	KeyValue
-	// owner is the attempt that last put the key. etcd does not know attempts; records need them.
+	// owner is the attempt that last put the key. etcd knows nothing of attempts, but the records need them.
 	owner history.Attempt
-	// due is the true time at which the term of a Lease object's holder ends if clocks are accurate. It is used only
+	// due is the true time at which the term of a Lease object's holder ends, if clocks are accurate. It is used only
 	// for records.
 	due history.Time
 }
 
-// change is what one revision changed about one key.
+// change describes how one revision changed one key.
 type change struct {
 	revision int64
 	deleted  bool
 	keyValue // the key after the change; for a deletion, only its name and mod revision
 }
 
-// store contains all keys that ever existed, with their revisions. Each txn that changes something creates one
+// store contains all keys that have ever existed, with their revisions. Each txn that changes anything creates one
 // revision.
 type store struct {
 	revision int64
@@ -75,7 +75,7 @@ func span(keys []keyValue, key, end string) (from, to int) {
 	return from, from
 }
 
-// asOf returns the keys as they were at a revision.
+// asOf returns the keys as they were at the given revision.
 func (s *store) asOf(revision int64) (keys []keyValue) {
 	for i := range s.changes {
 		c := &s.changes[i]
@@ -123,8 +123,8 @@ func (s *store) remove(revision int64, from, to int) {
 	s.keys = slices.Delete(s.keys, from, to)
 }
 
-// query executes a range. It returns the number of keys in the range and, in order, the keys that were requested. more
-// reports whether the limit left some keys out.
+// query executes a range. It returns the number of keys in the range and, in the requested order, the requested keys.
+// more reports whether the limit has left some keys out.
 func (s *store) query(o *Op) (count int, found []*keyValue, more bool) {
 	keys := s.keys
 	if o.Revision > 0 {
@@ -172,8 +172,7 @@ func compare(o *Op, a, b *keyValue) int {
 	return c
 }
 
-// holds reports whether a condition holds. For a key that does not exist, all numbers count as 0, and there is no
-// value.
+// holds reports whether a condition holds. If the key does not exist, all its numbers count as 0, and it has no value.
 func (s *store) holds(c *Compare) bool {
 	from, to := s.span(c.Key, c.End)
 	if from == to {

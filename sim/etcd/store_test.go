@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// plainStore is a simple implementation of the store: a list of all puts and deletes that is always read from the
-// start.
+// plainStore is a simple implementation of the store: a list of all puts and deletes that is read from the beginning
+// each time.
 type plainStore []change
 
 func (p plainStore) keys() (all []keyValue) {
@@ -77,7 +77,7 @@ func TestTheStoreAgreesWithAPlainOne(t *testing.T) {
 	}
 }
 
-// TestComparisonOfAnUnknownRelationHolds: if a newer client sends a relation that etcd does not know, the condition
+// TestComparisonOfAnUnknownRelationHolds: if a newer client uses a relation that etcd does not know, the condition
 // counts as true, as in etcd's applyCompare.
 func TestComparisonOfAnUnknownRelationHolds(t *testing.T) {
 	for relation, want := range map[byte]bool{0: true, 1: false, 2: false, 3: true, 4: true, 99: true} {

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// watch adds a client that watches at a member and logs what it receives.
+// watch adds a client that sets a watch at a member and logs what it receives.
 func (d *desk) watch(name sim.ProcessID, member sim.ProcessID, w Watch) {
 	d.AddClient(name, d.Now(), func(env sim.Env) {
 		c := sim.Conn{Server: member, N: 1}

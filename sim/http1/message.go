@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Request is an HTTP request, reduced to the parts on which the reply depends.
+// Request is an HTTP request, reduced to the parts that affect the reply.
 type Request struct {
 	Method      string
 	URI         string // path and query
@@ -32,7 +32,7 @@ func Read(args []string) (r Request, ok bool) {
 	return Request{args[1], args[2], args[3], args[4], args[5]}, true
 }
 
-// phrases contains the status texts of net/http, which simulated code must not import.
+// phrases contains the status texts of net/http, a package that simulated code must not import.
 var phrases = map[int]string{200: "OK", 201: "Created", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed",
 	406: "Not Acceptable", 409: "Conflict", 410: "Gone", 413: "Request Entity Too Large",
 	415: "Unsupported Media Type", 422: "Unprocessable Entity", 500: "Internal Server Error", 501: "Not Implemented"}
@@ -52,7 +52,7 @@ func Reply(code int, body []byte, fields ...string) []byte {
 	return append([]byte(head+"\r\n"), body...)
 }
 
-// fieldsOf returns the header fields by name, in lower case. It returns nil if a line is not a field.
+// fieldsOf returns the header fields by name, in lower case. It returns nil if any line is not a field.
 func fieldsOf(lines []string) map[string]string {
 	fields := map[string]string{}
 	for _, line := range lines {

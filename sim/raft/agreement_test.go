@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// workload is a lab with clients that write and read through all members during faults.
+// workload is a lab whose clients write and read through all members while faults are injected.
 type workload struct {
 	*lab
 	acked []string // the values whose writes were acknowledged
@@ -56,7 +56,7 @@ func (w *workload) add(n, writes int, pace time.Duration) {
 	})
 }
 
-// agree checks what must hold after the faults have ended and the members have caught up.
+// agree checks the conditions that must hold after the faults have ended and the members have caught up.
 func (w *workload) agree() {
 	w.t.Helper()
 	var all [][]string
@@ -94,7 +94,7 @@ func (w *workload) agree() {
 	}
 }
 
-// fault is a fault of one member, or between one member and the others, that lasts for some time.
+// fault is a temporary fault of one member, or between one member and the others.
 type fault struct {
 	kind  string
 	on    int

@@ -12,7 +12,8 @@ import (
 var connectedMembers = Config{Connections: true, Heartbeat: time.Second, ElectionTicks: 2, Silence: 10 * time.Second,
 	Campaign: 200 * ms}
 
-// ledFrom runs the world until a member other than the first one leads. It returns the time from at until then.
+// ledFrom runs the world until a member other than the first one leads. It returns the time that has passed since the
+// given time.
 func (l *lab) ledFrom(at time.Duration) time.Duration {
 	l.t.Helper()
 	other := func() bool {
@@ -58,8 +59,8 @@ func TestEndedLeaderIsReplacedAtOnceAndASilentOneLater(t *testing.T) {
 	}
 }
 
-// TestMembersThatStartElectAtOnce: members that start know no leader, so they do not wait for a silence before they
-// campaign.
+// TestMembersThatStartElectAtOnce: members that have just started know no leader, so they campaign without first
+// waiting for a leader to be silent.
 func TestMembersThatStartElectAtOnce(t *testing.T) {
 	l := newLab(t, 3, connectedMembers)
 	for _, name := range names(3) {
@@ -72,7 +73,7 @@ func TestMembersThatStartElectAtOnce(t *testing.T) {
 	}
 }
 
-// TestLeaderWithoutConnectionsToAMajorityResigns looks only at the leader: the other members are down and cannot elect
+// TestLeaderWithoutConnectionsToAMajorityResigns examines only the leader: the other members are down and cannot elect
 // a new leader.
 func TestLeaderWithoutConnectionsToAMajorityResigns(t *testing.T) {
 	for _, test := range []struct {
@@ -98,8 +99,8 @@ func TestLeaderWithoutConnectionsToAMajorityResigns(t *testing.T) {
 	}
 }
 
-// TestLeaderAloneIsAskedHowFarTheLogIs: CatchUp asks only the leader, unlike a read, which a majority confirms. A
-// leader that has been replaced without knowing it still answers, with its own log.
+// TestLeaderAloneIsAskedHowFarTheLogIs: CatchUp asks only the leader, whereas a read must be confirmed by a majority. A
+// leader that has been replaced without knowing it still answers CatchUp, according to its own log.
 func TestLeaderAloneIsAskedHowFarTheLogIs(t *testing.T) {
 	l := newLab(t, 3, connectedMembers)
 	l.ask(time.Second, 2, time.Second, "catch up")
@@ -115,7 +116,7 @@ func TestLeaderAloneIsAskedHowFarTheLogIs(t *testing.T) {
 }
 
 // TestALeaderWithALeaseResignsWhenItIsOver: a leader that is cut off resigns when its lease ends, which is earlier than
-// an election timeout. A leader that is connected to a majority stays leader.
+// an election timeout. A leader that is connected to a majority does not resign.
 func TestALeaderWithALeaseResignsWhenItIsOver(t *testing.T) {
 	for lease, want := range map[time.Duration]time.Duration{0: time.Second, 300 * ms: 300 * ms} {
 		l := newLab(t, 3, Config{Lease: lease})

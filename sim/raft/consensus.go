@@ -44,27 +44,27 @@ type Config struct {
 	Heartbeat time.Duration
 	// ElectionTicks is the election timeout in heartbeats. It must be at least 2; 0 means 10.
 	ElectionTicks int
-	// RequestTimeout is how long a member waits until a command is committed or a read is confirmed. After that, the
-	// result is errTimeout. 0 means 5 s plus two election timeouts, or plus twice Silence if that is longer.
+	// RequestTimeout is how long a member waits until a command is committed or a read is confirmed. After that time,
+	// the request fails with errTimeout. 0 means 5 s plus the longer of two election timeouts and twice Silence.
 	RequestTimeout time.Duration
 	// Fsync is how long a write to disk takes. The fault sim.SlowFsync adds to it.
 	Fsync time.Duration
-	// Connections means that members notice when their connections to each other break, as ZooKeeper's members do and
-	// etcd's do not. If a leader has received nothing from a follower for Silence, it closes the connection. The
+	// Connections means that members notice when their connections to each other break. ZooKeeper's members notice
+	// this; etcd's do not. If a leader has received nothing from a follower for Silence, it closes the connection. The
 	// follower then knows that it has lost its leader, and the leader sends it nothing until it hears from the follower
 	// again. At every second heartbeat, a leader resigns if it is not connected to a majority. When a process ends, the
 	// others notice at once.
 	Connections bool
-	// Silence is how long a member waits for a message from its leader before it gives the leader up. With Connections,
-	// it is also how long a leader waits for a message from a follower. 0 means the election timeout.
+	// Silence is how long a member waits for a message from its leader before it gives up on the leader. With
+	// Connections, it is also how long a leader waits for a message from a follower. 0 means the election timeout.
 	Silence time.Duration
-	// Campaign is the time within which a member starts a campaign after it has given up its leader; 0 means the
-	// election timeout. With Connections, the member waits for a time between Campaign and twice Campaign. The wait
-	// doubles after each failed campaign, but only a few times.
+	// Campaign is the maximum time between giving up on a leader and starting a campaign; 0 means the election timeout.
+	// With Connections, the time is between Campaign and twice Campaign. It doubles after each failed campaign, but
+	// only a few times.
 	Campaign time.Duration
 	// Lease is how long a leader continues without contact with a majority before it resigns, as in hashicorp/raft
-	// (LeaderLeaseTimeout). It must be longer than a few heartbeats. 0 means that there is no such limit besides the
-	// election timeout.
+	// (LeaderLeaseTimeout). It must be longer than a few heartbeats. 0 means that only the election timeout limits this
+	// time.
 	Lease time.Duration
 	// ColdStart means that the run starts without a leader. Otherwise, the first member is the leader from the start.
 	ColdStart bool
@@ -106,7 +106,7 @@ type Command struct {
 	// example to expire a key.
 	Attempt history.Attempt
 	// Args is defined by the machine. The random delays of messages about the command are derived from the first
-	// element of Args or, if there is no Attempt, from all elements. Commands without an Attempt should therefore have
+	// element of Args or, if Attempt is empty, from all elements. Commands without an Attempt should therefore have
 	// different Args.
 	Args []string
 	// Value is a Go value for the machine, used if Args does not describe the command completely. Members neither
@@ -114,8 +114,8 @@ type Command struct {
 	Value any
 }
 
-// key returns a random key for the messages about a command. It consists of the attempt and the first argument or, if
-// there is no attempt, of all arguments.
+// key returns a random key for the messages about a command. It is derived from the attempt and the first argument or,
+// if there is no attempt, from all arguments.
 func (c *Command) key() sim.Key {
 	key := sim.Key(0).Text(string(c.Attempt))
 	for _, a := range c.Args {
@@ -158,11 +158,11 @@ type Machine interface {
 	// LeaderChanged is called when the result of Leading, Leader or Unled has changed. Some committed commands may not
 	// have been applied yet.
 	LeaderChanged(m *Member)
-	// Wake is called when a timer expires. Only timers that were set with After since the member's last start count.
+	// Wake is called when a timer expires. Timers that were set before the member's last start are ignored.
 	Wake(m *Member, tag uint64)
 	// Lost is called if the disk of a cluster's only member was lost and the member is about to start again. The
-	// machine must record that its state is lost for the given reason. This state is the result of all entries that had
-	// First set. Reset is called next.
+	// machine must record that its state is lost for the given reason. This state is the result of all entries whose
+	// field First was true. Reset is called next.
 	Lost(m *Member, why history.Why)
 	// ReceiveFromPeer handles a message that another member's machine has sent with SendToPeer.
 	ReceiveFromPeer(m *Member, from sim.ProcessID, body any)
@@ -171,7 +171,8 @@ type Machine interface {
 }
 
 // Cluster contains the members of one replicated log, and what they share outside the simulated world. This includes
-// the commands, which the log contains only as numbers, and a record of which entries have been applied by any member.
+// the commands, which are represented in the log only by numbers, and a record of the entries that any member has
+// applied.
 type Cluster struct {
 	members []*Member
 	voters  []uint64 // the raft IDs of the members

@@ -17,8 +17,8 @@ type heartbeat struct {
 	odd    bool          // the number of ticks so far is odd
 }
 
-// missedTicks is the number of missed heartbeats after which a leader can no longer be sure that it is the leader
-// (etcd's isActive).
+// missedTicks is the number of missed heartbeats after which a leader can no longer be sure that it still leads (etcd's
+// isActive).
 const missedTicks = 3
 
 func (m *Member) beginBeat() {
@@ -34,7 +34,7 @@ func (m *Member) tick(number uint64) {
 	now := m.host.Monotonic()
 	m.beat.gap, m.beat.last = now-m.beat.last, now
 	m.host.WakeAfter(m.config.Heartbeat, wakeBeat|number)
-	// raft may have been deposed already, which m learns only when the current write ends
+	// The raft library may already have stepped down. m learns this only when the current write ends.
 	if m.node.BasicStatus().RaftState == raft.StateLeader {
 		m.node.Tick()
 	}
@@ -44,14 +44,15 @@ func (m *Member) tick(number uint64) {
 	}
 }
 
-// Active reports whether this member leads and its heartbeats are regular. After a pause, it returns false until the
-// second heartbeat. By then, the member has read everything that another leader has sent it in the meantime.
+// Active reports whether this member is leader and has sent regular heartbeats lately. After a pause, it returns false
+// until the second heartbeat. By then, the member has read every message that another leader has sent it in the
+// meantime.
 func (m *Member) Active() bool {
 	allowed := missedTicks * m.config.Heartbeat
 	return m.leading && m.beat.gap < allowed && m.host.Monotonic()-m.beat.last < allowed
 }
 
-// watch is the state of a follower that watches its leader.
+// watch is the state of a follower that monitors its leader.
 type watch struct {
 	number   uint64        // number of the current timer
 	latest   time.Duration // monotonic time of the last message from a leader
@@ -63,7 +64,7 @@ type watch struct {
 // time again when it expires.
 func (m *Member) receivedFromLeader() { m.watch.latest = m.host.Monotonic() }
 
-// listen starts to watch for a leader again. tries is the number of campaigns that have failed.
+// listen starts to wait for messages from a leader again. tries is the number of campaigns that have failed.
 func (m *Member) listen(tries uint64) {
 	m.receivedFromLeader()
 	m.watch.tries = tries
@@ -82,7 +83,7 @@ func (m *Member) draw(below time.Duration) time.Duration {
 	return time.Duration(m.host.Rand("patience", sim.Key(m.term).Word(m.watch.tries)) % uint64(below))
 }
 
-// maxDoublings limits how often a member with connections doubles the time between its campaigns.
+// maxDoublings limits how many times a member with connections doubles the time between its campaigns.
 const maxDoublings = 4
 
 // campaignTime returns how long a member without a leader waits before it campaigns.
@@ -110,8 +111,8 @@ func (m *Member) watchAgain() {
 	m.host.WakeAfter(due-quiet, wakeWatch|m.watch.number)
 }
 
-// suspect is called when the timer of m.watch expires. It forgets a leader that has been silent for too long, so that
-// this member may vote for another. If the silence has also lasted for m.watch.patience, this member starts a campaign.
+// suspect is called when the timer of m.watch expires. If the leader has been silent for too long, this member forgets
+// it, and may vote for another. If the silence has also lasted for m.watch.patience, this member starts a campaign.
 func (m *Member) suspect(number uint64) {
 	if m.leading || number != m.watch.number {
 		return

@@ -7,8 +7,8 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 )
 
-// enter stores a command. It returns the ID of the request that proposes the command, which represents the command in
-// the log.
+// enter stores a command. It returns the ID of the request that proposes the command. In the log, this ID stands for
+// the command.
 func (c *Cluster) enter(id uint64, command Command) []byte {
 	command.Args = slices.Clone(command.Args)
 	c.commands[id] = &command

@@ -9,9 +9,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// keyOf returns a random key for a message, which distinguishes the message from others of its type. A message about
-// the log gets the key of the entry that it carries or acknowledges. The key does not depend on the entry's index,
-// because the index depends on what others have proposed before.
+// keyOf returns a random key that distinguishes a message from others of its type. A message about the log gets the key
+// of the entry that it carries or acknowledges. The key does not depend on the entry's index, because other members'
+// proposals affect the index.
 func (m *Member) keyOf(msg *raftpb.Message) sim.Key {
 	entries := msg.GetEntries()
 	switch msg.GetType() {
@@ -38,11 +38,12 @@ func (m *Member) keyOf(msg *raftpb.Message) sim.Key {
 	return m.round(m.config.ElectionTimeout()).Word(msg.GetTerm())
 }
 
-// round returns the member's monotonic time in units of the given length, as a key for messages that are sent
+// round returns the member's monotonic time in units of the given length. It serves as a key for messages that are sent
 // repeatedly.
 func (m *Member) round(length time.Duration) sim.Key { return sim.Key(m.host.Monotonic() / length) }
 
-// Second returns the member's monotonic time in seconds, as a key for messages that a machine sends repeatedly.
+// Second returns the member's monotonic time in seconds. It serves as a key for messages that a machine sends
+// repeatedly.
 func (m *Member) Second() sim.Key { return m.round(time.Second) }
 
 // nameAt returns the key of the entry at an index (see nameOf). If the entry is not on this member's disk, it returns

@@ -14,7 +14,7 @@ type line struct {
 	down   bool          // one side has closed the connection or ended, and no message has arrived since
 }
 
-// hangUp is the last message on a line (a connection between a leader and another member). It closes the connection.
+// hangUp closes a line, the connection between a leader and another member. It is the last message on the line.
 type hangUp struct{ term uint64 }
 
 // beginLines opens a new leader's connections to the other members. A leader has such lines only if the members keep
@@ -65,15 +65,15 @@ func (m *Member) checkLines() {
 	}
 }
 
-// leave makes this member give up its leader, because the leader has closed their connection.
+// leave makes this member give up on its leader, because the leader has closed the connection between them.
 func (m *Member) leave(leader sim.ProcessID, h hangUp) {
 	if h.term == m.term && leader == m.Leader() {
 		m.giveUp()
 	}
 }
 
-// lostConnection handles the end of another member's process. If that member was the leader, this member gives up its
-// leader. If this member is the leader, it marks its connection to the other member as down.
+// lostConnection handles the end of another member's process. If that member was the leader, this member gives up on
+// it. If this member is the leader, it marks its connection to the other member as down.
 func (m *Member) lostConnection(from sim.ProcessID) {
 	if !m.leading && from == m.Leader() {
 		m.giveUp()
@@ -86,7 +86,8 @@ func (m *Member) lostConnection(from sim.ProcessID) {
 	}
 }
 
-// isAbandoned reports whether this leader is connected to less than a majority, counting itself.
+// isAbandoned reports whether this leader, together with the members to which it is connected, forms less than a
+// majority.
 func (m *Member) isAbandoned() bool {
 	if len(m.lines) == 0 || !m.Active() {
 		return false
@@ -100,8 +101,8 @@ func (m *Member) isAbandoned() bool {
 	return connected <= len(m.lines)/2
 }
 
-// leaseOver reports whether the leader's lease has ended, because the leader has had no contact with a majority for the
-// length of the lease.
+// leaseOver reports whether the leader's lease has ended, which happens if the leader has had no contact with a
+// majority for the length of the lease.
 func (m *Member) leaseOver() bool {
 	if m.config.Lease == 0 || !m.Active() {
 		return false
@@ -115,7 +116,8 @@ func (m *Member) leaseOver() bool {
 	return contacts <= len(m.cluster.voters)/2
 }
 
-// resign makes this leader a follower. raft has no call for this, but a message with a later term has this effect.
+// resign makes this leader a follower. The raft library has no function for this, but a message with a later term has
+// this effect.
 func (m *Member) resign() {
 	term := m.node.BasicStatus().GetTerm() + 1
 	for _, from := range m.cluster.voters {

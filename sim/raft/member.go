@@ -80,8 +80,8 @@ func (m *Member) Start(h sim.Host) {
 	m.drain()
 }
 
-// beginAnew replaces the lost disk of the only member with an empty one. Before that, it replays all entries that the
-// member has ever applied, so that the machine can record what is lost.
+// beginAnew replaces the lost disk of a cluster's only member with an empty one. Before that, it replays all entries
+// that the member has ever applied, so that the machine can record what is lost.
 func (m *Member) beginAnew() {
 	m.machine.Reset(m)
 	if m.reached > before {
@@ -115,7 +115,7 @@ type Closer interface {
 
 var _ sim.PipeCloser = (*Member)(nil)
 
-// PipeClosed notifies the machine of the end of a client's connection, if the machine implements Closer.
+// PipeClosed tells the machine that a client's connection has ended, if the machine implements Closer.
 func (m *Member) PipeClosed(connID uint64) {
 	if c, wants := m.machine.(Closer); wants && !m.excluded {
 		c.Closed(m, connID)
@@ -209,8 +209,8 @@ func (m *Member) Fault(f sim.ServerFault) {
 	}
 }
 
-// Stop stops the member. Only data that is being written at this time is lost. With sim.LoseAllState, the member also
-// loses its membership, or all data if it is the only member.
+// Stop stops the member. The only data that is lost is data that is being written at this moment. With
+// sim.LoseAllState, the member also loses its membership or, if it is the only member, all data.
 func (m *Member) Stop(how sim.Stop) {
 	if how == sim.LoseAllState {
 		m.emptied = m.Alone()
@@ -253,7 +253,7 @@ func (m *Member) Number() int { return int(m.id) }
 // Life returns how many times the member has started in this run.
 func (m *Member) Life() uint64 { return m.lives }
 
-// Unled reports whether the member has neither known a leader nor campaigned since its start.
+// Unled reports whether the member has neither known a leader nor started a campaign since its start.
 func (m *Member) Unled() bool { return !m.led && m.watch.tries == 0 }
 
 // Up reports whether the member is running and has not lost its membership.
@@ -291,8 +291,8 @@ func (m *Member) Wall() int64 { return m.host.Wall() }
 // the history.
 func (m *Member) Due(d time.Duration) history.Time { return m.host.Due(d) }
 
-// Record adds an event to the history. Only a member with Entry.First set may record the effect of an entry. A member
-// with Entry.Copied set may record that it has a copy.
+// Record adds an event to the history. While an entry is applied, only the member for which Entry.First is true may
+// record its effect. A member for which Entry.Copied is true may record that it has a copy.
 func (m *Member) Record(e history.Event) { m.host.Record(e) }
 
 // Rand returns 64 random bits for the given purpose. key distinguishes draws for the same purpose.

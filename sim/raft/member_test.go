@@ -91,7 +91,7 @@ func TestACrashedLeaderIsReplacedWithinTwoElectionTimeoutsAndALittle(t *testing.
 		t.Errorf("%d of 50 took longer: %v", len(late), late)
 	}
 	// The follower with the shorter wait campaigns first. If the other follower has not forgotten the leader by then,
-	// the election takes longer: it must wait until that follower campaigns, after 1.67 s on average.
+	// that campaign fails. The election then takes until the other follower campaigns, after 1.67 s on average.
 	if mean := sum / 50; mean < 1200*ms || mean > 1500*ms {
 		t.Errorf("an election took %v on average; the lesser of two draws from 1 s to 2 s is 1.33 s", mean)
 	}

@@ -15,7 +15,7 @@ import (
 // firstLeader is the raft ID of the member that is leader when the run starts.
 const firstLeader = 1
 
-// before is the length of the log that all members have at time zero: one entry, which has been compacted.
+// before is the length of the log of each member at time zero: a single entry, which has been compacted.
 const before = 1
 
 // newDisk returns a member's disk at time zero. Unless the run is a ColdStart, it contains a vote for the first member.
@@ -49,8 +49,8 @@ func newNode(id uint64, disk *raft.MemoryStorage, c *Config) *raft.RawNode {
 	return node
 }
 
-// assumeElected makes the first leader win an election without messages. The votes are already on the other members'
-// disks.
+// assumeElected makes the first leader win an election without exchanging messages. The votes are already on the other
+// members' disks.
 func (m *Member) assumeElected() {
 	must(m.node.Campaign())
 	elected := func() bool { return m.node.BasicStatus().RaftState == raft.StateLeader }
@@ -74,8 +74,8 @@ type raftMessage struct {
 	cluster *Cluster
 }
 
-// String returns the message in the text format of protocol buffers, with the arguments of commands as the data of
-// entries.
+// String returns the message in the text format of protocol buffers. The entries show the arguments of their commands
+// as data.
 func (m raftMessage) String() string {
 	c := proto.CloneOf(m.Message)
 	for _, e := range c.GetEntries() {
@@ -131,7 +131,8 @@ func must(err error) {
 	}
 }
 
-// silent is a logger that drops raft's log messages. It panics if raft reports a contradiction in its own state.
+// silent is a logger that drops the raft library's log messages. It panics if the library reports a contradiction in
+// its own state.
 type silent struct{}
 
 func (silent) Debug(...any)            {}

@@ -10,8 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// requests contains the proposals and reads for which clients of this member are waiting, in the order of their
-// requests.
+// requests contains, in order, the proposals and reads whose results clients of this member are waiting for.
 type requests struct {
 	last      uint64 // number of the last request
 	proposals []proposal
@@ -37,8 +36,7 @@ type read struct {
 	done      func(err error)
 }
 
-// retryInterval is how long a member waits before it asks again for the confirmation of a read (etcd's
-// readIndexRetryTime).
+// retryInterval is how long a member waits before it asks again for confirmation of a read (etcd's readIndexRetryTime).
 const retryInterval = 500 * time.Millisecond
 
 func (q *requests) clear() {
@@ -56,8 +54,8 @@ func (m *Member) nextID() uint64 {
 
 // Propose asks the leader to append c to the log. If no leader is known, the request waits for a leader. When this
 // member has applied c, done is called with the machine's reply, which is valid during the call. After RequestTimeout,
-// done is called with errTimeout. If the member stops before that, done is not called. A command can be lost on its way
-// to a leader that has died; it then times out.
+// done is called with errTimeout. If the member stops before that, done is not called. If the leader has died, a
+// command on its way to this leader is lost, and the request times out.
 func (m *Member) Propose(c Command, done func(reply []byte, err error)) {
 	q := &m.waiting
 	id := m.nextID()
@@ -72,8 +70,9 @@ func (m *Member) Propose(c Command, done func(reply []byte, err error)) {
 	m.drain()
 }
 
-// ProposeAsLeader proposes c only if this member is the leader, so that no other leader ever receives c. If raft
-// already knows about a newer leader, it does nothing, although Leading changes only when the current write ends.
+// ProposeAsLeader proposes c only if this member is the leader. In this way, no other leader can receive c. If the raft
+// library already knows about a newer leader, ProposeAsLeader does nothing, although Leading changes only when the
+// current write ends.
 func (m *Member) ProposeAsLeader(c Command) {
 	if m.node.BasicStatus().RaftState != raft.StateLeader {
 		return
@@ -109,9 +108,9 @@ type (
 	thisFar struct{ id, index uint64 }
 )
 
-// CatchUp calls done when this member has applied all entries that the leader's log contained when the leader was
-// asked. After a timeout, it calls done with errTimeout. The leader answers without asking a majority, so it may have
-// been deposed without knowing it.
+// CatchUp calls done when this member has applied all entries that were in the leader's log when the leader was asked.
+// After a timeout, it calls done with errTimeout. The leader answers without asking a majority, so it may have been
+// deposed without knowing it.
 func (m *Member) CatchUp(done func(err error)) {
 	r := m.await(read{alone: true, done: done})
 	if ask := (howFar{r.id}); m.leading {
@@ -139,7 +138,7 @@ func (m *Member) tellHowFar(from sim.ProcessID, ask howFar) {
 	}
 }
 
-// reach records the index that must be applied before a read is answered.
+// reach marks a read as confirmed, and records the index of the entry that must be applied before the read is answered.
 func (q *requests) reach(a thisFar) {
 	for i := range q.reads {
 		if q.reads[i].id == a.id {
@@ -150,8 +149,8 @@ func (q *requests) reach(a thisFar) {
 
 func (r *read) context() []byte { return binary.LittleEndian.AppendUint64(nil, r.id) }
 
-// resend sends a new leader the proposals that no leader has been sent yet. It also asks the new leader to confirm the
-// reads.
+// resend sends a new leader the proposals that have not been sent to any leader yet. It also asks the new leader to
+// confirm the reads.
 func (m *Member) resend() {
 	for i := range m.waiting.proposals {
 		if p := &m.waiting.proposals[i]; !p.sent {
@@ -214,7 +213,8 @@ func (m *Member) expireRequests() {
 	}
 }
 
-// retryReads asks again for confirmations that have not arrived. It also drops the reads that have timed out.
+// retryReads asks again for confirmation of the reads that have not been confirmed yet. It also drops the reads that
+// have timed out.
 func (m *Member) retryReads() {
 	q := &m.waiting
 	now := m.host.Monotonic()

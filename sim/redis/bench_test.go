@@ -16,7 +16,7 @@ import (
 
 const releaseScript = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end`
 
-// benchmark serves the requests one after another, without the simulator around the node.
+// benchmark lets the node serve the requests one after another, without the rest of the simulator.
 func benchmark(b *testing.B, cfg Config, requests ...[]string) {
 	m := newMachine(cfg)
 	m.quiet = true
@@ -77,8 +77,8 @@ func BenchmarkAcquireRelease(b *testing.B) {
 	b.Run("always", func(b *testing.B) { benchmark(b, Config{Persistence: store.Always}, acquire, del) })
 }
 
-// BenchmarkReleaseScript measures the release of a held lock by a script. The time includes the SET that acquires the
-// lock. BenchmarkSet shows the cost of this SET.
+// BenchmarkReleaseScript measures a script that releases a held lock. The time includes the SET that acquires the lock.
+// BenchmarkSet shows the cost of this SET.
 func BenchmarkReleaseScript(b *testing.B) {
 	b.Run("twin", func(b *testing.B) { benchmark(b, Config{}, acquire, release) })
 	b.Run("lua", func(b *testing.B) {

@@ -7,13 +7,13 @@ import (
 )
 
 // This file implements client-side caching. A client with tracking on receives RESP3 pushes that name the keys that it
-// must forget. It must forget a key that it has read when the key changes or is deleted. When a key expires, its
-// clients are not notified immediately, but when a command accesses the key or the background cycle deletes it. On a
-// replica, they are notified when the master's DEL arrives. If a client's own request makes the change, the notice
-// follows the reply to that request.
+// must forget. It must forget a key that it has read when the key changes or is deleted. When a key expires, the
+// clients that have read it are not notified immediately. They are notified when a command accesses the key or the
+// background cycle deletes it or, on a replica, when the master's DEL arrives. If a client's own request makes the
+// change, the notice follows the reply to that request.
 
-// remember records which keys a command of the current connection has read. If a script reads any key, all keys that it
-// declares are recorded.
+// remember records which keys the current connection has read with a command. If a script reads any key, all keys that
+// the script declares are recorded.
 func (n *Node) remember(c *nodeCommand, args []string) {
 	if c.Flags&write != 0 || !n.tracking.remembers(n.conn) {
 		return
@@ -25,8 +25,8 @@ func (n *Node) remember(c *nodeCommand, args []string) {
 	n.tracking.remember(n.conn, keys)
 }
 
-// cachingGiven ends the effect of CLIENT CACHING after the next command or, if a transaction is open, after the
-// transaction.
+// cachingGiven ends the effect of CLIENT CACHING. The effect lasts until the next command or, if a transaction is open,
+// until the end of the transaction.
 func (n *Node) cachingGiven(args []string) {
 	t := n.tracking.client(n.conn)
 	if t != nil && t.Caching && !n.c.multi && (len(args) == 0 || !strings.EqualFold(args[0], "client")) {
@@ -34,23 +34,21 @@ func (n *Node) cachingGiven(args []string) {
 	}
 }
 
-// invalidate notifies the clients that have read a key that the key has changed, or that it has expired and was
-// deleted.
+// invalidate tells the clients that have read a key that it has changed, or that it has expired and was deleted.
 func (n *Node) invalidate(name string, expired bool) {
 	for _, conn := range n.tracking.dataChanged(name, n.conn, n.inScript || expired) {
 		n.forget(conn, []string{name})
 	}
 }
 
-// invalidateAll notifies all clients with tracking on that all keys are gone.
+// invalidateAll tells all clients with tracking on that all keys are gone.
 func (n *Node) invalidateAll() {
 	for _, conn := range n.tracking.flushed() {
 		n.forget(conn, nil)
 	}
 }
 
-// broadcast notifies the clients in broadcasting mode of the keys that have changed in the current turn of the event
-// loop.
+// broadcast tells the clients in broadcasting mode which keys have changed in the current turn of the event loop.
 func (n *Node) broadcast() {
 	if !n.tracking.active() {
 		return
@@ -60,8 +58,8 @@ func (n *Node) broadcast() {
 	}
 }
 
-// forget notifies a connection that it must forget keys, or all keys if the list is nil. If the connection's own
-// request is being executed, the notice follows the reply.
+// forget tells a connection to forget keys, or all keys if the list is nil. If the connection's own request is being
+// executed, the notice follows the reply.
 func (n *Node) forget(conn uint64, keys []string) {
 	if conn == n.conn {
 		n.after = append(n.after, keys)
@@ -92,7 +90,7 @@ func (n *Node) pushForget(conn uint64, keys []string) {
 	n.push(conn, key, w)
 }
 
-// trail sends the pushes that a request caused on its own connection. It sends them after the reply to the request.
+// trail sends the pushes that a request has caused on its own connection. It is called after the reply to the request.
 func (n *Node) trail(conn uint64) {
 	for _, keys := range n.after {
 		n.pushForget(conn, keys)

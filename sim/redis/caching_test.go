@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// caches makes a client use RESP3 and tracking.
+// caches turns RESP3 and tracking on for a client.
 func (s *session) caches(to sim.ProcessID, options ...string) {
 	s.ask(to, 0, "HELLO", "3")
 	if got := s.ask(to, 0, append([]string{"CLIENT", "TRACKING", "ON"}, options...)...); got != "+OK" {
@@ -19,8 +19,8 @@ func (s *session) caches(to sim.ProcessID, options ...string) {
 }
 
 // TestClientsThatCacheAreNotifiedOfChanges: a client that has read a key is notified once of the key's next change,
-// regardless of which client makes the change. If the client itself makes the change, the notice follows the reply,
-// unless the client has opted out.
+// regardless of which client makes the change. If the client makes the change itself, the notice follows the reply,
+// unless the client has chosen not to be notified of its own changes.
 func TestClientsThatCacheAreNotifiedOfChanges(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 0, func(s *session) {
@@ -50,8 +50,9 @@ func TestClientsThatCacheAreNotifiedOfChanges(t *testing.T) {
 		"1.112s client-1 hears nothing")
 }
 
-// TestClientsThatCacheAreNotifiedOfExpiryWhenTheKeyIsDeleted: a client must forget an expired key when the node deletes
-// the key. The node does this in its background cycle, which runs every 100 ms, or when a command accesses the key.
+// TestClientsThatCacheAreNotifiedOfExpiryWhenTheKeyIsDeleted: a client is told to forget an expired key when the node
+// deletes the key. The node does this in its background cycle, which runs every 100 ms, or when a command accesses the
+// key.
 func TestClientsThatCacheAreNotifiedOfExpiryWhenTheKeyIsDeleted(t *testing.T) {
 	for _, comesAcross := range []bool{false, true} {
 		c := newCluster(t, redis.Config{}, 0)
@@ -95,8 +96,7 @@ func TestClientsThatCacheFromAReplicaAreNotifiedAsItFollows(t *testing.T) {
 	want(t, "said", c.said, "hears >2 $10 invalidate *1 $4 lock", "hears nothing", "hears >2 $10 invalidate _")
 }
 
-// TestTrackingEndsWithTheConnection: the keys that a connection tracks are forgotten when the connection ends, and
-// after RESET.
+// TestTrackingEndsWithTheConnection: when a connection ends or sends RESET, the keys that it has tracked are forgotten.
 func TestTrackingEndsWithTheConnection(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 0, func(s *session) {
@@ -118,8 +118,8 @@ func TestTrackingEndsWithTheConnection(t *testing.T) {
 		"22ms client-1 GET lock: $-1", "24ms client-1 SET lock a: +OK", "1.024s client-1 hears nothing")
 }
 
-// TestConnectionThatListensInRESP3DoesOtherThingsToo: in RESP3, a connection with subscriptions can also send other
-// commands. Messages then arrive as pushes.
+// TestConnectionThatListensInRESP3DoesOtherThingsToo: in RESP3, a connection with subscriptions can send other commands
+// as well. Messages then arrive as pushes.
 func TestConnectionThatListensInRESP3DoesOtherThingsToo(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 0, func(s *session) {
@@ -167,8 +167,8 @@ func TestServerWithAPasswordAsksForItOnEachConnection(t *testing.T) {
 		"HELLO 3 AUTH default secret SETNAME me: %7", "CLIENT GETNAME: $2", "GET lock: $1")
 }
 
-// TestSentinelNotifiesLibrariesOfASwitch: a client library asks the Sentinel in RESP for the master, and subscribes to
-// the Sentinel's channel.
+// TestSentinelNotifiesLibrariesOfASwitch: a client library uses RESP to ask the Sentinel for the master and to
+// subscribe to the Sentinel's channel.
 func TestSentinelNotifiesLibrariesOfASwitch(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1).watch(redis.SentinelConfig{})
 	c.client("client-1", 0, func(s *session) {

@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// switchMaster is the channel on which modeled clients subscribe to changes of the master. Client libraries use a
-// channel with the same name preceded by '+'.
+// switchMaster is the channel on which modeled clients learn of a new master. Client libraries use a channel with the
+// same name preceded by '+'.
 const switchMaster = "switch-master"
 
 // Serve handles a client's request.
@@ -43,12 +43,12 @@ func (s *Sentinel) Closed(conn uint64) {
 	}
 }
 
-// isOwn reports whether the Sentinel itself answers a command.
+// isOwn reports whether the Sentinel itself must answer a command.
 func (s *Sentinel) isOwn(name string) bool {
 	return slices.Contains([]string{"sentinel", "role", "info"}, strings.ToLower(name))
 }
 
-// answer replies to a command that the Sentinel itself answers.
+// answer replies to a command that the Sentinel itself must answer.
 func (s *Sentinel) answer(w *resp.Writer, args []string) {
 	switch strings.ToLower(args[0]) {
 	case "sentinel":

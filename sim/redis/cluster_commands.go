@@ -264,8 +264,8 @@ func (n *Node) keysInSlot(args []string) {
 	}
 }
 
-// namesIn lists the keys in a slot. As in Redis 7.0, the key that was created last is the first. Clients must not rely
-// on any order: Redis before 7.0 sorts the keys, and Redis from 7.4 on lists them in the order of a hash function with
+// namesIn lists the keys in a slot. As in Redis 7.0, the key that was created last comes first. Clients must not rely
+// on any order: Redis before 7.0 sorts the keys, and Redis 7.4 and later list them in the order of a hash function with
 // a random seed.
 func (n *Node) namesIn(slot int) []string {
 	return n.data.NewestFirst(func(name string) bool { return KeySlot(name) == slot })
@@ -316,8 +316,8 @@ func (n *Node) setSlot(args []string) {
 	}
 }
 
-// giveSlot implements CLUSTER SETSLOT NODE. A node that takes over a slot that it was importing chooses a new epoch, so
-// that the others accept it as the owner.
+// giveSlot implements CLUSTER SETSLOT NODE. If the node becomes the owner of a slot that it was importing, it chooses a
+// new epoch, so that the others accept it as the owner.
 func (n *Node) giveSlot(slot int, p *peer) {
 	m := n.member
 	if m.owner(slot) == m.self && p != m.self {
@@ -345,7 +345,7 @@ func (n *Node) giveSlot(slot int, p *peer) {
 }
 
 // clusterFailover implements CLUSTER FAILOVER FORCE and CLUSTER FAILOVER TAKEOVER. It refuses CLUSTER FAILOVER without
-// an option, for which Redis first stops the master and lets the replica catch up.
+// an option, because for this command Redis first stops the master and lets the replica catch up.
 func (n *Node) clusterFailover(args []string) {
 	m := n.member
 	how := strings.ToLower(strings.Join(args[2:], " "))

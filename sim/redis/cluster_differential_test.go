@@ -90,7 +90,7 @@ func startCluster(t *testing.T) *realCluster {
 			info := c.conns[i][0].do("CLUSTER", "INFO")
 			return strings.Contains(info, "cluster_state:ok") && strings.Contains(info, "known_nodes:4") &&
 				strings.Count(c.conns[i][0].do("CLUSTER", "NODES"), " connected") == 4 &&
-				// CLUSTER SLOTS lists a replica once its offset is known
+				// CLUSTER SLOTS lists a replica only once its offset is known.
 				strings.Contains(c.conns[i][0].do("CLUSTER", "SLOTS"), c.ids[3])
 		}, notReady)
 	}
@@ -99,8 +99,8 @@ func startCluster(t *testing.T) *realCluster {
 	return c
 }
 
-// await waits until a condition holds. It asks often at first, and then every 20 ms, because each question costs
-// processor time here and in the nodes.
+// await waits until a condition holds. It checks the condition frequently at first, and then every 20 ms, because each
+// check costs CPU time here and in the nodes.
 func (c *realCluster) await(done func() bool, problem func() string) {
 	c.t.Helper()
 	pause, end := 50*time.Microsecond, time.Now().Add(20*time.Second)
@@ -124,7 +124,7 @@ func (c *realCluster) settle() {
 	c.await(func() bool { return offset(0) == offset(3) }, notReady)
 }
 
-// play carries out the steps on an empty cluster and returns the replies.
+// play executes the steps on an empty cluster and returns the replies.
 func (c *realCluster) play(steps []clusterStep) (replies []string) {
 	for i, pair := range c.conns {
 		for _, conn := range pair {
@@ -154,7 +154,7 @@ func (c *realCluster) play(steps []clusterStep) (replies []string) {
 	return replies
 }
 
-// identified replaces the node names in a command with the nodes' identities.
+// identified replaces the names of nodes in a command with the nodes' IDs.
 func (c *realCluster) identified(command string) string {
 	for i := len(clusterNodes) - 1; i >= 0; i-- {
 		command = strings.ReplaceAll(command, "@"+string(clusterNodes[i]), c.ids[i])
@@ -174,7 +174,7 @@ func clusterWords(command string) (list []string) {
 	return list
 }
 
-// playSimulated carries out the steps on simulated nodes and returns the replies.
+// playSimulated executes the steps on simulated nodes and returns the replies.
 func playSimulated(t *testing.T, steps []clusterStep) (replies []string) {
 	w := sim.New(1, sim.Options{Delay: sim.Delay{Lo: time.Millisecond, Hi: time.Millisecond}})
 	members := &ClusterConfig{Groups: [][]sim.ProcessID{{clusterNodes[0], clusterNodes[3]}, {clusterNodes[1]},
@@ -214,8 +214,8 @@ func playSimulated(t *testing.T, steps []clusterStep) (replies []string) {
 	return replies
 }
 
-// differ executes the steps on both clusters. If the replies differ, the test fails and reports a short list of steps
-// that still causes a difference.
+// differ executes the steps on both clusters. If the replies differ, the test fails and reports a shortened list of
+// steps that still leads to different replies.
 func (c *realCluster) differ(steps []clusterStep) {
 	c.t.Helper()
 	different := func(steps []clusterStep) string {
@@ -288,13 +288,13 @@ func fill(random *rand.Rand) string {
 	return strings.Join(list, " ")
 }
 
-// clusterLooks are commands that show what a node knows about its cluster. Times and message counts in their replies
-// may differ.
+// clusterLooks are commands that show what a node knows about its cluster. The times and message counts in their
+// replies are allowed to differ.
 var clusterLooks = []string{
 	"CLUSTER INFO", "CLUSTER NODES", "CLUSTER SHARDS", "CLUSTER SLOTS", "CLUSTER REPLICAS @redis-1",
 	"CLUSTER SLAVES @redis-1-replica-1"}
 
-// alike returns the part of a reply to one of clusterLooks that must be equal on both clusters.
+// alike returns the part of the reply to one of clusterLooks that must be equal on both clusters.
 func alike(look, reply string, address *strings.Replacer) string {
 	v, _ := resp.Parse([]byte(reply))
 	var lines []string
@@ -376,7 +376,7 @@ func TestMembersKnowWhatRealMembersKnow(t *testing.T) {
 
 // TestMembersAnswerAsARealCluster compares the replies of simulated members of a cluster with the replies of real ones.
 // The commands concern keys of all slots, and are sent to all nodes. Some are in scripts and transactions, and some are
-// sent while slots are being moved. At full size, the test uses three seeds, with 3,000 plays each.
+// sent while slots are being moved. A full test run uses three seeds, with 3,000 sequences of commands each.
 func TestMembersAnswerAsARealCluster(t *testing.T) {
 	c := startCluster(t)
 	for seed := range uint64(testkit.Size(1, 3)) {
@@ -387,8 +387,8 @@ func TestMembersAnswerAsARealCluster(t *testing.T) {
 	}
 }
 
-// TestAQueueOnAMovingSlotIsRedirectedAsInARealCluster compares transactions about one slot, on all nodes, while the
-// slot is being moved. Some of their commands concern shard channels, and some are refused.
+// TestAQueueOnAMovingSlotIsRedirectedAsInARealCluster compares transactions whose keys are in one slot, on all nodes,
+// while the slot is being moved. Some of their commands concern shard channels, and some are refused.
 func TestAQueueOnAMovingSlotIsRedirectedAsInARealCluster(t *testing.T) {
 	c := startCluster(t)
 	random := rand.New(rand.NewPCG(38, 10))

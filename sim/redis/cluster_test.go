@@ -30,12 +30,12 @@ type cluster struct {
 	said  []string // what clients have recorded, each line with the true time
 }
 
-// newCluster returns a cluster of a master and its replicas, all configured by cfg.
+// newCluster returns a cluster that consists of a master and its replicas, all configured by cfg.
 func newCluster(t *testing.T, cfg redis.Config, replicas int) *cluster {
 	return newSeeded(t, 3, cfg, replicas)
 }
 
-// newSeeded is like newCluster, but takes a seed for the random times of the Sentinel and the nodes.
+// newSeeded does the same as newCluster, but takes a seed for the random times of the Sentinel and the nodes.
 func newSeeded(t *testing.T, seed uint64, cfg redis.Config, replicas int) *cluster {
 	c := &cluster{World: sim.New(seed, sim.Options{Delay: sim.Delay{Lo: ms, Hi: ms}}), t: t,
 		names: []sim.ProcessID{master, replica1, replica2}[:replicas+1],
@@ -54,14 +54,14 @@ func newSeeded(t *testing.T, seed uint64, cfg redis.Config, replicas int) *clust
 	return c
 }
 
-// watch adds a Sentinel.
+// watch adds a Sentinel to the cluster.
 func (c *cluster) watch(cfg redis.SentinelConfig) *cluster {
 	cfg.Groups = [][]sim.ProcessID{c.names}
 	c.AddServer(observer, redis.NewSentinel(cfg))
 	return c
 }
 
-// session is the environment of a client.
+// session lets the code of a client send commands to servers and log the replies.
 type session struct {
 	sim.Env
 	c       *cluster
@@ -75,7 +75,7 @@ func (c *cluster) client(name string, at time.Duration, code func(s *session)) {
 	})
 }
 
-// ask sends a command on connection n of a server and returns the reply. If there is no reply within ten seconds, it
+// ask sends a command on connection n to a server and returns the reply. If there is no reply within ten seconds, it
 // returns the reason.
 func (s *session) ask(to sim.ProcessID, n int, args ...string) string {
 	r := s.Call(10*time.Second, nil,
@@ -93,7 +93,7 @@ func (s *session) ask(to sim.ProcessID, n int, args ...string) string {
 	return "refused"
 }
 
-// do splits the command into words, sends it with s.ask, and records the reply.
+// do splits a command into words, sends it with s.ask, and logs the reply.
 func (s *session) do(to sim.ProcessID, command string) string {
 	reply := s.ask(to, 0, strings.Fields(command)...)
 	s.say("%s: %s", command, reply)
@@ -168,7 +168,7 @@ func want(t *testing.T, what string, got []string, lines ...string) {
 	}
 }
 
-// untimed removes the times from what clients have recorded, because a Sentinel acts at random times.
+// untimed removes the times from what clients have logged, because a Sentinel acts at random times.
 func untimed(said []string) (list []string) {
 	for _, line := range said {
 		_, rest, _ := strings.Cut(line, " ")

@@ -31,19 +31,19 @@ const (
 	calls                      // the command calls a function
 )
 
-// command is a row of the table of commands.
+// command is a row of the command table.
 type command struct {
 	Name  string // in lower case
 	Arity int    // number of arguments including the name; negative: at least that many
 	Flags flag
-	// run executes the command. If run is nil, miniredis executes the command, unless the function first has already
-	// replied.
+	// run executes the command. If run is nil, miniredis executes the command, unless the function in the field "first"
+	// has already replied.
 	run   func(d *store.Data, args []string)
 	first func(d *store.Data, args []string) (answered bool)
 	keys  keyRange // the default is the first argument for a data command, and none for other commands
-	// checks states what the command checks. For a command that writes, each of its changes depends on this check. For
-	// a command that reads, it is what the command shows about a key. It does not depend on the arguments. The defaults
-	// are nothing (for writes) and the value (for reads).
+	// checks states what the command checks. Each change that a command makes depends on its check. A command that only
+	// reads shows the checked property of the key in its reply. The field does not depend on the arguments. By default,
+	// writing commands check nothing and reading commands check the value.
 	checks history.Check
 	Subs   arities // the subcommands, if the command has any
 	// writers are the subcommands that may change data.
@@ -51,11 +51,11 @@ type command struct {
 	In      versionRange // versions that have the command in this form
 }
 
-// arities maps subcommands to their numbers of arguments, counted like those of a command.
+// arities maps subcommands to their numbers of arguments. These are counted as in the arity of a command.
 type arities map[string]int
 
-// keyRange states which arguments of a command are keys, as COMMAND INFO does: the arguments from first to last, in
-// steps of step. A negative last counts from the end. A command that writes changes no keys outside this range.
+// keyRange says which arguments of a command are keys, as COMMAND INFO does: the arguments from first to last, in steps
+// of step. A negative last counts from the end. A command that writes changes no keys outside this range.
 type keyRange struct{ first, last, step int }
 
 var (
@@ -67,8 +67,8 @@ var (
 	keysLast   = keyRange{1, -2, 1} // all arguments are keys except the last
 )
 
-// Keyed is a command with keys. The keys are the arguments from First to Last, in steps of Step. A negative Last counts
-// from the end.
+// Keyed is a command that has keys. The keys are the arguments from First to Last, in steps of Step. A negative Last
+// counts from the end.
 type Keyed struct {
 	Name              string // lower case
 	First, Last, Step int
@@ -150,8 +150,8 @@ func (c *command) look(d *store.Data, args []string) {
 	}
 }
 
-// refusalOf returns an error if a server of the given version refuses a command before it accesses any data. Otherwise
-// it returns "".
+// refusalOf returns the error with which a server of the given version refuses a command before it accesses any data,
+// or "" if the server accepts the command.
 func (c *command) refusalOf(v Version, args []string) string {
 	name, arity := c.Name, c.Arity
 	if c.Subs != nil && len(args) > 1 {
@@ -173,10 +173,10 @@ func wrongArity(name string) string {
 	return "ERR wrong number of arguments for '" + name + "' command"
 }
 
-// clip shortens what a client has sent to the length that Redis quotes in errors.
+// clip shortens a text that a client has sent to the length that Redis quotes in errors.
 func clip(s string, limit int) string { return s[:min(len(s), limit)] }
 
-// greeting is what a HELLO command requests.
+// greeting is the parsed content of a HELLO command.
 type greeting struct {
 	Protocol       int64 // 2 or 3; 0: unchanged
 	Auth           bool  // authenticate with User and Password

@@ -7,11 +7,12 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// This file contains three tables: the data commands that are implemented here, those that miniredis executes, and all
-// commands that are refused. The commands about connections, scripts and the node itself are in table.go.
+// This file contains three tables: the data commands that are implemented in this package, the data commands that
+// miniredis executes, and all commands that are refused. The commands that concern connections, scripts and the node
+// itself are in table.go.
 
-// ownCommands lists the commands that are implemented here: all commands about existence, time and ownership, and all
-// commands that locks use.
+// ownCommands lists the commands that are implemented in this package: all commands that concern existence, time and
+// ownership, and all commands that locks use.
 var ownCommands = []command{
 	{Name: "get", Arity: 2, run: get},
 	{Name: "set", Arity: -3, Flags: write, run: set, In: before8},
@@ -161,8 +162,8 @@ const (
 	help    = "it prints help for people"
 )
 
-// refused lists the commands and subcommands of Redis 7.0 that the node refuses, with the reasons. They are refused for
-// Redis 8 as well. Any other unknown command does not exist in the server's version.
+// refused lists the commands and subcommands of Redis 7.0 that the node refuses, with the reasons. They are refused in
+// Redis 8 as well. All other unknown commands do not exist in the server's version.
 var refused = map[string]string{
 	"spop": random, "srandmember": random, "randomkey": random, "hrandfield": random, "zrandmember": random,
 
@@ -203,7 +204,7 @@ var refused = map[string]string{
 	"function|kill": "a function that runs too long is ended",
 }
 
-// refused8 lists the refused commands that were added after 7.0, up to 8.4, not counting those of modules
+// refused8 lists the refused commands that were added after 7.0, up to 8.4. It does not include commands of modules
 // (https://redis.io/commands/redis-8-4-commands).
 var refused8 = map[string]string{
 	"cluster|myshardid": aServer, "cluster|slot-stats": aServer, "cluster|migration": aServer,

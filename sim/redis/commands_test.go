@@ -13,16 +13,17 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// listed is a command from a list in testdata. For a command of redis-server 7.0.15, the list states what the reply to
-// COMMAND states: its arity, whether it may change data, and whether scripts may call it. For a command that was added
-// later, the list states the version that added it. A subcommand is written after its command, separated by a bar.
+// listed is a command from a list in testdata. For a command of redis-server 7.0.15, the list contains the information
+// from the reply to COMMAND: the arity, whether the command may change data, and whether scripts may call it. For a
+// command that was added later, the list contains the version that added it. A subcommand is written after its command,
+// separated by a bar.
 type listed struct {
 	name  string
 	arity int
 	flags []string
 }
 
-// readCommands reads the list for 7.0 and, for Redis 8, also the list of the commands added since.
+// readCommands reads the list of 7.0 and, for Redis 8, also the list of the commands that were added later.
 func readCommands(t *testing.T, v Version) (list []listed) {
 	t.Helper()
 	for _, file := range []string{"testdata/commands-7.0.txt", "testdata/commands-8.txt"} {
@@ -68,8 +69,8 @@ func whyRefused(v Version, name string) string {
 	return refusedBecause(v, name)
 }
 
-// TestEveryCommandIsSimulatedOrRefused: each command that a version has is either executed or refused with a reason.
-// The node has no other commands.
+// TestEveryCommandIsSimulatedOrRefused: each command of a version is either executed or refused with a reason. The node
+// has no other commands.
 func TestEveryCommandIsSimulatedOrRefused(t *testing.T) {
 	for _, v := range []Version{Redis7, Redis8} {
 		m := newMachine(Config{Version: v})
@@ -103,9 +104,9 @@ func TestEveryCommandIsSimulatedOrRefused(t *testing.T) {
 	}
 }
 
-// TestFlagsOfCommandsAreThoseOfRedis checks that the node and Redis agree on which commands may change data and which
-// commands scripts may not call. It omits commands with subcommands, because in the node, such a command has the flags
-// of its subcommands.
+// TestFlagsOfCommandsAreThoseOfRedis checks that the node and Redis agree on which commands may change data, and on
+// which commands scripts must not call. It omits commands that have subcommands, because in the node they have the
+// flags of their subcommands.
 func TestFlagsOfCommandsAreThoseOfRedis(t *testing.T) {
 	for _, l := range readCommands(t, Redis7) {
 		c, _ := simulated(Redis7, l.name)
@@ -143,8 +144,8 @@ func TestListOfCommandsIsThatOfRedis(t *testing.T) {
 	testkit.Golden(t, "testdata/commands-7.0.txt", strings.Join(lines, ""))
 }
 
-// TestLaterCommandsAreUnknownToRedis7 takes all commands, options and subcommands that only other versions have, and
-// sends them to a node with version 7.0 and to a real server.
+// TestLaterCommandsAreUnknownToRedis7 sends all commands, options and subcommands that only other versions have to a
+// node of version 7.0 and to a real server.
 func TestLaterCommandsAreUnknownToRedis7(t *testing.T) {
 	real := startRealRedis(t).dial()
 	m := newMachine(Config{})
@@ -173,7 +174,7 @@ func TestLaterCommandsAreUnknownToRedis7(t *testing.T) {
 	}
 }
 
-// TestVersionIsGivenInEveryText checks that HELLO, INFO and scripts name the version whose commands the node has.
+// TestVersionIsGivenInEveryText checks that HELLO, INFO and scripts report the version whose commands the node has.
 func TestVersionIsGivenInEveryText(t *testing.T) {
 	real := startRealRedis(t).dial()
 	m := newMachine(Config{})
@@ -276,5 +277,5 @@ list that was made first from 7.0, and of the first that it named from 8.
 	testkit.Golden(t, "COMMANDS.md", b.String())
 }
 
-// inCapitals formats a command as Redis's documentation does.
+// inCapitals formats the name of a command as Redis's documentation does.
 func inCapitals(name string) string { return strings.ToUpper(strings.ReplaceAll(name, "|", " ")) }

@@ -14,7 +14,7 @@ var uncompared = map[string]string{
 	"info":      "most of it is about a real server; TestVersionIsGivenInEveryText compares the version",
 }
 
-// patterns returns all patterns that are used for random comparisons with redis-server, by table.
+// patterns returns all patterns for random comparisons with redis-server, grouped by table.
 func patterns() [][]string {
 	tables := [][]string{slices.Concat(waits, pushes), slices.Concat(modern, cached), notified, looking}
 	for _, family := range slices.Sorted(maps.Keys(families)) {
@@ -23,7 +23,7 @@ func patterns() [][]string {
 	return tables
 }
 
-// commandNames lists the commands and subcommands with which a pattern may begin. For "SCRIPT LOAD|FLUSH" these are
+// commandNames lists the commands and subcommands with which a pattern can begin. For "SCRIPT LOAD|FLUSH" these are
 // script, script|load and script|flush.
 func commandNames(pattern string) (names []string) {
 	words := strings.Fields(strings.ToLower(pattern))
@@ -120,8 +120,9 @@ func TestEveryCommandIsCompared(t *testing.T) {
 	}
 }
 
-// TestEveryCommandIsCarriedOutAsByRedis sends random commands from the patterns of each command, mixed with others of
-// the same table, until the command succeeds. A command that always failed would not really be compared.
+// TestEveryCommandIsCarriedOutAsByRedis tests each command. It sends random commands from the command's patterns, mixed
+// with others from the same table, until the command has succeeded. A command that always failed would not really be
+// compared.
 func TestEveryCommandIsCarriedOutAsByRedis(t *testing.T) {
 	const plays, inPlay = 60, 60
 	r := newRig(t, 4)

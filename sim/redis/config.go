@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Defaults of replication: the lag from redis.conf, and one second until semi-synchronous replication falls back to
+// Defaults for replication: the lag from redis.conf, and one second before semi-synchronous replication falls back to
 // asynchronous.
 const (
 	DefaultMinReplicasMaxLag = 10 * time.Second
@@ -23,22 +23,24 @@ type Config struct {
 	// Version determines which commands exist, and the texts of some replies.
 	Version Version
 	// NotifyKeyspaceEvents selects the events of keys for which the node publishes messages, in the notation of
-	// redis.conf ([store.ParseEvents]). Empty means none. A change by CONFIG SET lasts until the process ends.
+	// redis.conf ([store.ParseEvents]). If it is empty, there are no messages. A change made with CONFIG SET lasts
+	// until the process ends.
 	NotifyKeyspaceEvents string
 
 	// Password is the password that clients must send before any other command, with AUTH or HELLO and as the user
-	// "default" (requirepass in redis.conf). It is empty if there is no password.
+	// "default" (requirepass in redis.conf). It is empty if no password is required.
 	Password string
 
-	// Replicates names the master if the node is a replica. It is empty for a master. The master must be a process of
-	// the run.
+	// Replicates is the name of the master if the node is a replica. It is empty for a master. The master must be a
+	// process of the run.
 	Replicates sim.ProcessID
 	// Replicas are the replicas of a master. They are in sync when the run starts; others may join with REPLICAOF.
 	Replicas []sim.ProcessID
 	// MinReplicasToWrite is the number of replicas that must have sent an acknowledgment within MinReplicasMaxLag. If
 	// there are fewer, writes are refused with -NOREPLICAS. Zero disables the check.
 	MinReplicasToWrite int
-	// MinReplicasMaxLag is compared with whole seconds of the node's wall clock. Zero means DefaultMinReplicasMaxLag.
+	// MinReplicasMaxLag is the maximum age of a replica's last acknowledgment (see MinReplicasToWrite), in whole
+	// seconds of the node's wall clock. Zero means DefaultMinReplicasMaxLag.
 	MinReplicasMaxLag time.Duration
 	// SemiSync delays the reply to a write until one replica has acknowledged the write.
 	SemiSync bool
@@ -46,7 +48,7 @@ type Config struct {
 	// returns to semi-synchronous replication when a replica has caught up. Zero means DefaultSemiSyncTimeout.
 	SemiSyncTimeout time.Duration
 	// Group writes the records of failovers in a group. If it is nil, losses in a failover are not recorded. Group does
-	// not change how the node behaves.
+	// not influence how the node behaves.
 	Group *Group
 	// Cluster makes the node a member of a Redis Cluster (cluster-enabled yes in redis.conf). It is nil if the node is
 	// in no cluster.
@@ -70,7 +72,7 @@ func AreEvents(text string) bool {
 	return trouble == ""
 }
 
-// withDefaults replaces zero values with the defaults.
+// withDefaults returns the configuration with the defaults in place of zero values.
 func (c Config) withDefaults() Config {
 	if c.MinReplicasMaxLag == 0 {
 		c.MinReplicasMaxLag = DefaultMinReplicasMaxLag
@@ -81,8 +83,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Version is the version of Redis whose behavior a node has. It determines which commands and options exist, and some
-// texts of replies. The zero Version is Redis 7.0.
+// Version is the version of Redis whose behavior a node has. It determines which commands and options exist, and the
+// texts of some replies. The zero Version is Redis 7.0.
 type Version uint8
 
 const (

@@ -81,8 +81,8 @@ func (n *Node) authenticate(user, password string) (trouble string) {
 	return ""
 }
 
-// refusesStranger returns an error if the client has not sent the password yet and this command requires it. Otherwise
-// it returns "".
+// refusesStranger returns an error if this command requires a password that the client has not sent yet. Otherwise it
+// returns "".
 func (n *Node) refusesStranger(c *nodeCommand) string {
 	if n.c != nil && n.c.authed || n.conn == 0 || n.inScript ||
 		isOneOf(c.Name, "AUTH", "HELLO", "QUIT", "RESET") {
@@ -117,7 +117,7 @@ func quit(n *Node, _ []string) {
 	n.data.ReplyOK()
 }
 
-// reset implements RESET: it returns a connection to the state of a new connection.
+// reset implements RESET: it puts a connection into the state of a new connection.
 func reset(n *Node, _ []string) {
 	if c := n.c; c != nil {
 		n.leave(c)
@@ -129,8 +129,8 @@ func reset(n *Node, _ []string) {
 	n.data.ReplyStatus("RESET")
 }
 
-// clientCommands are the simulated subcommands of CLIENT, namely those that client libraries use. SETINFO and NO-TOUCH
-// have existed since Redis 7.2.
+// clientCommands are the simulated subcommands of CLIENT. They are the ones that client libraries use. SETINFO and
+// NO-TOUCH have existed since Redis 7.2.
 var clientCommands = map[string]func(n *Node, args []string){
 	"id":           func(n *Node, _ []string) { n.data.ReplyInt(int64(n.conn)) },
 	"getname":      getName,
@@ -203,14 +203,14 @@ func (n *Node) closed(conn uint64) {
 	}
 }
 
-// hangUp closes a connection after the replies and pushes of the current turn of the event loop.
+// hangUp closes a connection. The replies and pushes of the current turn of the event loop are sent before.
 func (n *Node) hangUp(conn uint64) {
 	n.closed(conn)
 	n.held = append(n.held, heldReply{conn: conn})
 }
 
-// hangUpAll closes the connections of all clients. A Sentinel requests this from a node when it changes the node's role
-// (CLIENT KILL TYPE normal and pubsub, in sentinelSendSlaveOf of sentinel.c). Waiting requests are not answered.
+// hangUpAll closes the connections of all clients. A Sentinel that changes the node's role requests this (CLIENT KILL
+// TYPE normal and pubsub, in sentinelSendSlaveOf of sentinel.c). Waiting requests are not answered.
 func (n *Node) hangUpAll() {
 	n.held = slices.DeleteFunc(n.held, func(h heldReply) bool {
 		if h.to != nil {

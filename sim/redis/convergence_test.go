@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// ofAllTypes are commands about keys of all types. ofLists are commands about lists, including some that wait. ofHashes
-// are commands about hashes whose fields have deadlines.
+// ofAllTypes are commands for keys of all types. ofLists are commands for lists, including some that wait. ofHashes are
+// commands for hashes whose fields have deadlines.
 var (
 	ofAllTypes = [][]string{{"SET", "a", "v", "NX", "PX", "2000"}, {"SET", "b", "v"}, {"DEL", "b"}, {"INCR", "n"},
 		{"RPUSH", "l", "x"}, {"LPOP", "l"}, {"RPOPLPUSH", "l", "m"}, {"GET", "a"},
@@ -35,8 +35,8 @@ var (
 		{"EXEC"}}
 )
 
-// storm returns a group under random faults, with clients that write to all its nodes. All faults end after thirty
-// seconds.
+// storm returns a group with random faults, and with clients that write to all of its nodes. All faults end after
+// thirty seconds.
 func storm(t *testing.T, seed uint64, version redis.Version, commands [][]string) *cluster {
 	r := rand.New(rand.NewPCG(seed, 5))
 	cfg := redis.Config{Version: version, Persistence: store.Policy(r.IntN(4)),
@@ -88,8 +88,8 @@ func storm(t *testing.T, seed uint64, version redis.Version, commands [][]string
 	return c
 }
 
-// TestNodesConverge exposes groups to random faults. In the end, one node is the master, all nodes have its data, and
-// no key is gone without a record.
+// TestNodesConverge injects random faults into groups. In the end, one node is the master, all nodes have its data, and
+// every missing key has a record.
 func TestNodesConverge(t *testing.T) {
 	seeds := uint64(8)
 	if testkit.Full() {
@@ -124,8 +124,8 @@ func converges(t *testing.T, seed uint64, version redis.Version, commands [][]st
 	}
 }
 
-// accounted checks every key that was set. At the end, the key must exist, or must have been set again by another
-// attempt, or must have a record that it is gone.
+// accounted checks every key that was set. At the end, the key must exist, or another attempt must have set it again,
+// or a record must say that it is gone.
 func accounted(t *testing.T, c *cluster, seed uint64) {
 	type owned struct {
 		name string

@@ -9,10 +9,10 @@ import (
 )
 
 // Where miniredis replies differently from Redis 7.0, a check runs first and gives Redis's reply.
-// TestNodeAnswersAsRedis has found each of these differences.
+// TestNodeAnswersAsRedis has found all of these differences.
 
-// checkType replies with an error if the key has a type other than kind. If the key does not exist, it calls ifAbsent
-// to reply, unless ifAbsent is nil. It reports whether a reply was given.
+// checkType replies with an error if the key has a type other than kind. If the key does not exist and ifAbsent is not
+// nil, it calls ifAbsent to reply. It reports whether it has replied.
 func checkType(d *store.Data, name, kind string, ifAbsent func()) (answered bool) {
 	if d.Find(name) == nil {
 		if ifAbsent == nil {
@@ -28,9 +28,9 @@ func checkType(d *store.Data, name, kind string, ifAbsent func()) (answered bool
 	return false
 }
 
-// indices returns a check that a range of arguments are integers, parsed as strictly as by Redis. from and to are the
-// first and the last position of the range. If any argument after the range is not one of the given options, the check
-// is left to miniredis, because Redis checks the options first.
+// indices returns a check that some arguments are integers, parsed as strictly as by Redis. These are the arguments at
+// the positions from from to to. If any later argument is not one of the given options, the check is left to miniredis,
+// because Redis checks the options first.
 func indices(from, to int, options ...string) func(d *store.Data, args []string) bool {
 	return func(d *store.Data, args []string) bool {
 		for _, option := range args[to+1:] {
@@ -67,7 +67,7 @@ func setrangeFirst(d *store.Data, args []string) bool {
 	return true
 }
 
-// hincrbyFirst gives Redis's error texts, and parses integers as strictly as Redis.
+// hincrbyFirst replies with Redis's error texts, and parses integers as strictly as Redis.
 func hincrbyFirst(d *store.Data, args []string) bool {
 	by, ok := resp.ParseInt(args[3])
 	if !ok {
@@ -162,8 +162,8 @@ func lmoveFirst(d *store.Data, args []string) bool {
 	return false
 }
 
-// smoveFirst handles special cases. If the source does not exist, the destination does not matter. A move to the same
-// set changes nothing. A destination that already has the member does not change.
+// smoveFirst handles some special cases as Redis does. If the source does not exist, the destination does not matter. A
+// move from a set to the same set changes nothing. A destination that already contains the member does not change.
 func smoveFirst(d *store.Data, args []string) bool {
 	d.Find(args[2])
 	if checkType(d, args[1], "set", func() { d.ReplyInt(0) }) {
@@ -180,7 +180,7 @@ func smoveFirst(d *store.Data, args []string) bool {
 	return true
 }
 
-// zpopFirst checks the count argument of ZPOPMIN and ZPOPMAX. It returns true if it has replied.
+// zpopFirst checks the count argument of ZPOPMIN and ZPOPMAX. It reports whether it has replied.
 func zpopFirst(d *store.Data, args []string) bool {
 	if len(args) > 3 {
 		d.ReplyError(resp.ErrSyntax)
@@ -202,8 +202,8 @@ func zpopFirst(d *store.Data, args []string) bool {
 	return true
 }
 
-// storeSet implements SUNIONSTORE and similar commands. miniredis would store an empty set, which it cannot handle
-// later.
+// storeSet implements SUNIONSTORE and similar commands. miniredis would store an empty set as the result, which it
+// cannot handle later.
 func storeSet(read string) func(d *store.Data, args []string) {
 	return func(d *store.Data, args []string) {
 		findSets(d, args[2:])

@@ -12,7 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// life runs random commands, clock jumps and crashes on m, and returns everything that can be observed from outside.
+// life executes random commands, clock jumps and crashes on m, and returns everything that can be observed from
+// outside.
 func life(m *machine, seed uint64) string {
 	v := vocabulary{rand.New(rand.NewPCG(seed, 1))}
 	patterns := append(families["strings"][:len(families["strings"]):len(families["strings"])], families["generic"]...)
@@ -76,8 +77,8 @@ func TestLogGivesTheDataBack(t *testing.T) {
 	}
 }
 
-// TestKeysOfTheNodeAreThoseOfMiniredis checks the invariant of store.Data after random runs: the node and miniredis
-// have the same keys, once the strings have been copied to miniredis.
+// TestKeysOfTheNodeAreThoseOfMiniredis checks the invariant of store.Data after random runs: once the strings have been
+// copied to miniredis, the node and miniredis have the same keys.
 func TestKeysOfTheNodeAreThoseOfMiniredis(t *testing.T) {
 	for seed := range uint64(40) {
 		m := newMachine(Config{})

@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// vocabulary draws the words of random commands.
+// vocabulary draws random words for commands.
 type vocabulary struct{ *rand.Rand }
 
 func (v vocabulary) one(words ...string) string { return words[v.IntN(len(words))] }
@@ -42,7 +42,7 @@ func (v vocabulary) bound() string {
 // later draws a TTL that outlasts the test.
 func (v vocabulary) later() string { return v.one("100000", "200000", "500000000") }
 
-// soon draws a TTL, in the unit of the command, that may pass when the test moves the clock.
+// soon draws a TTL, in the unit of the command, that is short enough to end when the test moves the clock.
 func (v vocabulary) soon() string { return v.one("1", "2", "50", "100", "1500") }
 
 // moment and second draw absolute times around the start of the test, in ms and s.
@@ -53,10 +53,10 @@ func (v vocabulary) second() string {
 	return strconv.FormatInt(epoch/1_000_000/1000+int64(v.IntN(5)-1), 10)
 }
 
-// wait draws a timeout in seconds that may pass when the test moves the clock.
+// wait draws a timeout in seconds that is short enough to end when the test moves the clock.
 func (v vocabulary) wait() string { return v.one("0", "0.0005", "0.05", "0.1", "1", "1.5", "1e-1") }
 
-// classes draws classes of notifications.
+// classes draws classes of notifications, as letters.
 func (v vocabulary) classes() string {
 	return v.one("KEA", "KEA", "KEg$", "Elx", "Kshz", "nAKE", "AK", "Kg$lshzxetd", "E$")
 }
@@ -97,7 +97,7 @@ func (v vocabulary) spell(pattern string) []string {
 	return args
 }
 
-// move draws a change of the wall clock, forward or back, of 0.6 ms to 1.5 s.
+// move draws a forward or backward change of the wall clock by 0.6 ms to 1.5 s.
 func (v vocabulary) move() time.Duration {
 	all := []time.Duration{600 * time.Microsecond, -600 * time.Microsecond, time.Millisecond, -time.Millisecond,
 		50 * time.Millisecond,
@@ -106,7 +106,7 @@ func (v vocabulary) move() time.Duration {
 	return all[v.IntN(len(all))]
 }
 
-// families maps the name of a family of commands to the patterns that are compared with a real Redis.
+// families maps the name of each group of related commands to the patterns that are compared with a real Redis.
 var families = map[string][]string{
 	"strings": {"SET K V", "SET K V NX|XX|GET|KEEPTTL", "SET K V EX|PX T", "SET K V NX|XX GET|KEEPTTL",
 		"SET K V EX|PX 0|-1|x", "SET K V foo",
@@ -198,8 +198,9 @@ var families = map[string][]string{
 // looking lists commands whose replies show the state of keys. They are mixed into the commands of every family.
 var looking = []string{"GET K", "TYPE K", "EXISTS K", "DEL K", "SET K V", "PTTL K", "PEXPIRE K P", "DBSIZE"}
 
-// TestNodeAnswersAsRedis sends random commands to the node and to a real Redis, on two connections and with a wall
-// clock that is moved forward and back. All replies must be equal byte for byte, except for the order of sets.
+// TestNodeAnswersAsRedis sends random commands to the node and to a real Redis, on two connections, while the wall
+// clock is moved forward and back. All replies must be equal byte for byte, except that sets may be in a different
+// order.
 func TestNodeAnswersAsRedis(t *testing.T) {
 	r := newRig(t, 2)
 	for _, family := range slices.Sorted(maps.Keys(families)) {
@@ -217,8 +218,8 @@ func TestNodeAnswersAsRedis(t *testing.T) {
 	t.Logf("%d commands compared", r.compared)
 }
 
-// compareRandom draws random commands and compares the replies of the node and of Redis. By default it draws some
-// thousand commands; at full size, it draws a share of a million. It moves the clock from time to time. Tests with
+// compareRandom draws random commands and compares the replies of the node and of Redis. From time to time, it moves
+// the clock. By default, it draws a few thousand commands; a full test run draws sixty times as many. Tests with
 // different names make different random choices. If there are preludes, each connection begins with one of them.
 func compareRandom(t *testing.T, r *rig, name string, draw func(vocabulary) []string, preludes ...string) {
 	const inRow = 60
@@ -259,8 +260,8 @@ func compareRandom(t *testing.T, r *rig, name string, draw func(vocabulary) []st
 }
 
 // sameStream reports whether the node and Redis have sent the same data on a connection: the same replies in the same
-// order, and the same pushes before and after the replies. The order of pushes may differ where Redis does not define
-// it. Connection numbers may differ, too.
+// order, and the same pushes before and after the replies. Pushes whose order Redis does not define may be in a
+// different order. Connection numbers may differ, too.
 func sameStream(args []string, got, want string) bool {
 	got, want = connectionID.ReplaceAllString(got, "${1}:0"), connectionID.ReplaceAllString(want, "${1}:0")
 	if sameReply(args, got, want) {
@@ -272,8 +273,8 @@ func sameStream(args []string, got, want string) bool {
 
 var connectionID = regexp.MustCompile(`(\$2\r\nid\r\n):\d+`)
 
-// inPlaces returns three texts: the pushes before the first reply, the replies, and the pushes after the first reply.
-// The pushes are sorted.
+// inPlaces splits a stream into three texts: the pushes before the first reply, the replies, and the pushes after the
+// first reply. The pushes are sorted.
 func inPlaces(stream string) [3]string {
 	places := [3][]string{}
 	for stream != "" {
@@ -309,7 +310,7 @@ func sameReply(args []string, got, want string) bool {
 	case "EVAL":
 		return (strings.Contains(args[1], "hgetall") || strings.Contains(args[1], "smembers")) &&
 			sameReply([]string{"EXEC"}, got, want)
-	// the reply is an array of arrays, or a push, whose order is not defined
+	// The reply is an array of arrays or a push whose elements are in no defined order.
 	case "EXEC", "FUNCTION", "SCAN", "PUBLISH", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE", "PUBSUB":
 		a, b := strings.Split(got, "\r\n"), strings.Split(want, "\r\n")
 		slices.Sort(a)

@@ -9,9 +9,9 @@
 // Unmodified client libraries can use the node. It supports RESP2 and RESP3, and notifies clients with a cache of the
 // keys that they must forget (tracking.go).
 //
-// Goals: a client cannot distinguish the node from Redis 7.0 by its replies or, as far as their documentation says,
-// from Redis 8.4 or Tair if it simulates that version ([Version]); a key expires at exactly the instant at which Redis
-// stops serving it; a crash loses exactly what Redis would lose; the same calls result in the same bytes, records and
+// Goals: a client cannot distinguish the node from Redis 7.0 by its replies. If the node simulates Redis 8.4 or Tair
+// ([Version]), the same holds as far as their documentation says. A key expires at exactly the instant at which Redis
+// stops serving it. A crash loses exactly what Redis would lose. The same calls result in the same bytes, records and
 // log. Tests compare the node with a real redis-server whose wall clock they control (rig_test.go, testdata/clock.c).
 // If FENCEPOST_REDIS8 names a redis-server 7.4 or later, deadlines of fields and WAITAOF are compared with it.
 //
@@ -30,16 +30,16 @@
 // whole milliseconds are strictly greater. So a forward jump of the clock makes keys expire early, and a backward jump
 // makes them live longer. An expired key is no longer served, but it exists until a command accesses it, or until the
 // background cycle, which runs every 100 ms, deletes it. If the clock is set back before the key is deleted, the key is
-// alive again. Its DEL is written to the file and sent to the replicas when the key is deleted. The record of the key
-// says that it expired at the instant from which it is not served. With Redis 8, fields of a hash may have deadlines
-// too (store/fields.go).
+// alive again. When the key is deleted, its DEL is written to the append-only file and sent to the replicas. The record
+// of the key says that it expired at the instant from which it is not served. With Redis 8, fields of a hash may have
+// deadlines too (store/fields.go).
 //
 // # Persistence
 //
-// The append-only file is a log of effects: relative expiries have become absolute, scripts and transactions are
-// replaced by the writes they made, and an expired key is a deletion. [store.Policy] describes how much of the file
-// survives a loss of power. A background fsync continues while the process is paused, since the kernel does the work.
-// WAITAOF waits for it (waitaof.go). Rewriting the file is not modeled.
+// The append-only file is a log of effects: relative expiries are stored as absolute times, scripts and transactions
+// are replaced with the writes that they made, and the expiry of a key is stored as a deletion. [store.Policy]
+// describes how much of the file survives a loss of power. A background fsync continues while the process is paused,
+// since the kernel does the work. WAITAOF waits for it (waitaof.go). Rewriting the file is not modeled.
 //
 // # Replication
 //
@@ -49,7 +49,7 @@
 // expired keys until their master deletes them. Semi-synchronous replication, as in Tair, delays the reply to a write
 // until one replica has the write. It falls back to asynchronous replication if the acknowledgment takes too long.
 //
-// A node that is promoted, by a Sentinel, by REPLICAOF NO ONE or by a fault, has the data that had arrived. Its old
+// A node that is promoted, by a Sentinel, by REPLICAOF NO ONE or by a fault, has the data that had reached it. Its old
 // master continues to serve the clients that it reaches until it is ordered to follow the new master. The old master
 // then replaces all its data: every change of master is a full resync, sent in one message. A partial resync would have
 // the same result. A node remembers its master after a restart, as Redis writes it to its configuration. Replicas of
@@ -62,8 +62,8 @@
 //
 // A node may be a member of a Redis Cluster ([ClusterConfig]). Members own hash slots, and redirect or refuse clients
 // that ask for a key of another slot (MOVED, ASK, CROSSSLOT, CLUSTERDOWN). They ping each other; if a majority of the
-// masters has had no answer from a master for longer than the node timeout, its replicas are elected as cluster.c says,
-// and the one that takes over has the data that had arrived. A master that reaches only a minority stops serving after
+// masters has had no answer from a master for longer than the node timeout, one of its replicas is elected as in
+// cluster.c. The new master has the data that had reached it. A master that reaches only a minority stops serving after
 // the node timeout. The master that got a slot last, by the epoch of the election, keeps it. The old master becomes a
 // replica as soon as it hears of the new one, and loses what it alone had accepted. Connections stay open.
 //

@@ -27,8 +27,8 @@ func parseExpireOptions(args []string) (o expireOptions, trouble string) {
 	return o, ""
 }
 
-// admits reports whether the options allow a change of a key's deadline from the first time to the second. A key
-// without a deadline is treated as if its deadline were infinitely late.
+// admits reports whether the options allow a command to change a key's deadline. old is the current deadline, and when
+// is the new one. A key without a deadline is treated as if its deadline were infinitely late.
 func (o expireOptions) admits(old, when int64) bool {
 	switch {
 	case o.nx && old != store.Never, o.xx && old == store.Never:
@@ -39,8 +39,8 @@ func (o expireOptions) admits(old, when int64) bool {
 	return true
 }
 
-// expire implements EXPIRE, PEXPIRE, EXPIREAT and PEXPIREAT. If the new deadline is not after now, the key is deleted
-// immediately.
+// expire implements EXPIRE, PEXPIRE, EXPIREAT and PEXPIREAT. If the new deadline is not in the future, the key is
+// deleted immediately.
 func expire(command string, seconds, absolute bool) func(d *store.Data, args []string) {
 	return func(d *store.Data, args []string) {
 		var o expireOptions
@@ -82,9 +82,9 @@ func expire(command string, seconds, absolute bool) func(d *store.Data, args []s
 	}
 }
 
-// giveDeadline sets the deadline of an existing key, or deletes the key if the deadline is not after now. A TTL of zero
-// or less is a request to delete the key. An absolute time in the past is recorded as an expiry instead, because the
-// sender's clock was slow or the request arrived late.
+// giveDeadline sets the deadline of an existing key, or deletes the key if the deadline is not in the future. A TTL of
+// zero or less is a request to delete the key. An absolute time in the past is recorded as an expiry instead: the
+// sender's clock was slow, or the request arrived late.
 func giveDeadline(d *store.Data, name string, k *store.Entry, when int64, absolute bool) {
 	switch {
 	case when > d.Now:
@@ -105,8 +105,8 @@ func persist(d *store.Data, args []string) {
 	d.ReplyBool(timed)
 }
 
-// ttl implements TTL, PTTL, EXPIRETIME and PEXPIRETIME. The reply is -2 if the key does not exist and -1 if it has no
-// deadline. Seconds are rounded.
+// ttl implements TTL, PTTL, EXPIRETIME and PEXPIRETIME. The reply is -2 if the key does not exist, and -1 if the key
+// has no deadline. Seconds are rounded.
 func ttl(seconds, absolute bool) func(d *store.Data, args []string) {
 	return func(d *store.Data, args []string) {
 		k := d.Find(args[1])

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// at returns the deadline that is d after the tests' epoch, in ms since 1970, as text.
+// at returns, as text, the deadline d after the epoch of the tests, in ms since 1970.
 func at(d time.Duration) string { return strconv.FormatInt((epoch+int64(d))/1_000_000, 10) }
 
 func TestKeyIsAliveThroughTheMillisecondOfItsDeadline(t *testing.T) {
@@ -81,8 +81,8 @@ func TestBackwardJumpLetsKeysLiveLonger(t *testing.T) {
 }
 
 // TestExpiredKeyThatNobodyCameAcrossIsAliveAgainWhenTheClockGoesBack: an expired key is deleted when a command accesses
-// it, or by the background cycle every 100 ms. If the clock is set back before the key is deleted, the key is alive
-// again, and the records show that.
+// it, or by the background cycle every 100 ms. If the clock is set back before that, the key is alive again, and the
+// records show this.
 func TestExpiredKeyThatNobodyCameAcrossIsAliveAgainWhenTheClockGoesBack(t *testing.T) {
 	for _, c := range []struct {
 		name, meanwhile string
@@ -123,8 +123,8 @@ func TestExpiredKeyThatNobodyCameAcrossIsAliveAgainWhenTheClockGoesBack(t *testi
 	}
 }
 
-// TestWatchedKeyThatExpiresStopsTheTransaction: WATCH behaves as in Redis 7.0. EXEC fails if the key has expired
-// between WATCH and EXEC, according to the clock at each of these times.
+// TestWatchedKeyThatExpiresStopsTheTransaction: WATCH behaves as in Redis 7.0. EXEC fails if the clock shows that the
+// key was alive at WATCH but has expired at EXEC.
 func TestWatchedKeyThatExpiresStopsTheTransaction(t *testing.T) {
 	for back, want := range map[time.Duration]string{0: "null array", -2 * time.Second: "[PONG]"} {
 		m := newMachine(Config{})
@@ -138,8 +138,9 @@ func TestWatchedKeyThatExpiresStopsTheTransaction(t *testing.T) {
 	}
 }
 
-// TestSetWithADeadlineThatIsNow: two bugs of miniredis must not be visible. With a PXAT that is exactly now, miniredis
-// creates a key that never expires. A PXAT in the past leaves a TTL behind, which ends a later SET.
+// TestSetWithADeadlineThatIsNow and the test after it check that two bugs of miniredis are not visible. With a PXAT
+// that is exactly now, miniredis creates a key that never expires. A PXAT in the past leaves a TTL behind, so that the
+// key of a later SET expires.
 func TestSetWithADeadlineThatIsNow(t *testing.T) {
 	m := newMachine(Config{})
 	check(t, "reply", m.do("client-1/1", "SET lock a PXAT "+at(0)), "OK")

@@ -11,7 +11,7 @@ import (
 // Connections returns the number of connections for which a node keeps any state.
 func Connections(n *Node) int { return len(n.conns) }
 
-// Keys lists the data, sorted by name. It does not expire keys.
+// Keys lists the data, sorted by name. It does not delete expired keys.
 func (n *Node) Keys() []store.Key { return n.data.Snapshot().Keys }
 
 // Log returns the content of the append-only file as commands, one per line. It includes effects that are not on disk
@@ -31,7 +31,7 @@ func (n *Node) Master() sim.ProcessID { return n.repl.master }
 // Degraded reports whether semi-synchronous replication has fallen back to asynchronous.
 func (n *Node) Degraded() bool { return n.repl.degraded }
 
-// written returns an effect as Redis would write it.
+// written returns an effect as the command that Redis would write.
 func written(e *store.Effect) []string {
 	switch e.Op {
 	case store.OpSet:

@@ -10,11 +10,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// quick configures a Sentinel that considers a master down after three seconds.
+// quick configures a Sentinel that considers a master to be down after three seconds.
 var quick = redis.SentinelConfig{DownAfter: 3 * time.Second}
 
-// fourLooks is longer than the time that a Sentinel takes to begin an ordered failover, to choose a replica, and to
-// order the replica to become master.
+// fourLooks is longer than a Sentinel takes to begin an ordered failover, choose a replica, and order it to become
+// master.
 const fourLooks = 400 * ms
 
 func TestFailoverLosesALockThatHadNotReachedTheReplica(t *testing.T) {
@@ -188,7 +188,7 @@ func TestOldMasterServesThoseWhoReachItAndThenDropsItsWrites(t *testing.T) {
 }
 
 // TestDeposedMasterIsReinstated: a failover makes a deposed master the master again before it has begun to follow the
-// new master. The node then has its own data, and nothing that was sent to the other master.
+// new master. The node then has its own data, and no data that was sent to the other master.
 func TestDeposedMasterIsReinstated(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1).watch(redis.SentinelConfig{ReconfigureAfter: time.Minute})
 	var switches []string

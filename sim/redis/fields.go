@@ -10,14 +10,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// This file implements the commands about deadlines of a hash's fields, which Redis has had since 7.4 or 8.0. It also
-// implements what these deadlines change in other commands about hashes. As in Redis, HEXPIRE and HSETEX with KEEPTTL
-// find a field that has expired but has not been deleted yet.
+// This file implements the commands for deadlines of a hash's fields, which were added in Redis 7.4 and 8.0. It also
+// implements the effects of these deadlines on other hash commands. As in Redis, HEXPIRE and HSETEX with KEEPTTL find a
+// field that has expired but has not been deleted yet.
 
-// latestField is the latest deadline of a field, in ms.
+// latestField is the latest deadline, in ms, that a field can have.
 const latestField = 1<<46 - 1
 
-// Replies of the commands about deadlines, for each field.
+// The results that commands for deadlines reply with, one per field.
 const (
 	noField    = -2
 	noDeadline = -1
@@ -26,8 +26,8 @@ const (
 	deleted    = 2
 )
 
-// fieldTime parses the deadline of a field, which is in the command's unit and relative to base. base and the result
-// are in ms.
+// fieldTime parses the deadline of a field. The text is in the unit of the command and relative to base. base and the
+// result are in ms.
 func fieldTime(command, text string, seconds bool, base int64) (when int64, trouble string) {
 	when, ok := resp.ParseInt(text)
 	switch {
@@ -46,10 +46,10 @@ func fieldTime(command, text string, seconds bool, base int64) (when int64, trou
 	return when + base, ""
 }
 
-// errFieldCount is the error for a count of fields that is not a positive integer.
+// errFieldCount is the error for a number of fields that is not a positive integer.
 const errFieldCount = "ERR Number of fields must be a positive integer"
 
-// fieldList parses the last arguments of a command, from the given position on: "FIELDS count field …".
+// fieldList parses the last arguments of a command, beginning at the given position: "FIELDS count field …".
 func fieldList(args []string, at int, badCount string) (fields []string, trouble string) {
 	if !strings.EqualFold(args[at], "fields") {
 		return nil, "ERR Mandatory argument FIELDS is missing or not at the right position"
@@ -132,8 +132,8 @@ func hexpire(command string, seconds, absolute bool) func(d *store.Data, args []
 	}
 }
 
-// timeField gives a field a deadline. If the deadline is not after now, it deletes the field and returns true. A
-// replica leaves the deletion to its master.
+// timeField gives a field a deadline. If the deadline is not in the future, it deletes the field and returns true. On a
+// replica, the master is responsible for the deletion.
 func timeField(d *store.Data, name string, k *store.Entry, field string, when int64, absolute bool) (dropped bool) {
 	if when <= d.Now && !d.Obeys() {
 		d.DropField(name, k, field, when, absolute)
@@ -143,7 +143,7 @@ func timeField(d *store.Data, name string, k *store.Entry, field string, when in
 	return false
 }
 
-// logFields logs a command about fields, unless there are no fields.
+// logFields logs a command with a list of fields, unless the list is empty.
 func logFields(d *store.Data, command, fields []string) {
 	if len(fields) > 0 {
 		d.LogCommand(slices.Concat(command, []string{"FIELDS", strconv.Itoa(len(fields))}, fields))
@@ -157,8 +157,8 @@ func endFields(d *store.Data, name string, k *store.Entry) {
 	}
 }
 
-// httl implements HTTL, HPTTL, HEXPIRETIME and HPEXPIRETIME. Unlike HGET, these commands do not find a field in the
-// millisecond of its deadline. This is what Redis does for hashes of at most 512 short fields.
+// httl implements HTTL, HPTTL, HEXPIRETIME and HPEXPIRETIME. Unlike HGET, these commands no longer find a field in the
+// millisecond of its deadline. Redis does the same for hashes of at most 512 short fields.
 func httl(seconds, absolute bool) func(d *store.Data, args []string) {
 	return func(d *store.Data, args []string) {
 		k, fields, ok := hashAndFields(d, args)
@@ -225,7 +225,7 @@ func hpersist(d *store.Data, args []string) {
 	}
 }
 
-// lookUpField looks up a field of a hash for a command, which deletes the field if it has expired.
+// lookUpField looks up a field of a hash for a command. If the field has expired, it is deleted.
 func lookUpField(d *store.Data, name, field string) {
 	if k := d.Find(name); d.FindField(name, k, field) {
 		d.Notify(store.Hash, "hexpired", name)
@@ -239,8 +239,8 @@ func fieldFirst(d *store.Data, args []string) bool {
 	return false
 }
 
-// hmgetFirst looks up the fields. If an expired field was the last one of the hash, hmgetFirst publishes nothing for
-// that field, as in Redis.
+// hmgetFirst looks up the fields. If an expired field was the last one in the hash, hmgetFirst publishes no
+// notification for that field, as in Redis.
 func hmgetFirst(d *store.Data, args []string) bool {
 	k := d.Find(args[1])
 	expired, empty := false, false
@@ -296,8 +296,8 @@ func hsetFirst(d *store.Data, args []string) bool {
 	return true
 }
 
-// hdelFirst implements HDEL for hashes with fields that have expired but have not been deleted yet. It counts such
-// fields as deleted.
+// hdelFirst implements HDEL for hashes that have fields which have expired but have not been deleted yet. It counts
+// such fields as deleted.
 func hdelFirst(d *store.Data, args []string) bool {
 	name := args[1]
 	k := d.Find(name)
@@ -321,7 +321,7 @@ func hdelFirst(d *store.Data, args []string) bool {
 	return true
 }
 
-// removeFields removes fields at the request of the current command, and publishes that the command has deleted fields.
+// removeFields removes fields because the current command deletes them, and publishes a notification of this.
 func removeFields(d *store.Data, name string, k *store.Entry, fields []string) {
 	if len(fields) > 0 {
 		d.LogCommand(append([]string{"hdel", name}, fields...))

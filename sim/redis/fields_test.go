@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// redis8 is a server that has the commands about deadlines of fields.
+// redis8 configures a server that has the commands for deadlines of fields.
 var redis8 = Config{Version: Redis8, Persistence: store.Everysec, FsyncTime: store.DefaultFsyncTime}
 
 func TestAFieldHasADeadlineAndRecordsOfItsOwn(t *testing.T) {
@@ -78,8 +78,8 @@ func TestFieldsOutliveARestartWithTheirDeadlines(t *testing.T) {
 		"key-gone lock.a of client-1/1: lost in crash (disk lost)")
 }
 
-// TestReplicasGetDeadlinesOfFieldsAsTimes: replicas get deadlines as absolute times, because a relative time would mean
-// another deadline on a replica.
+// TestReplicasGetDeadlinesOfFieldsAsTimes: replicas get deadlines as absolute times, because a relative time would
+// result in a different deadline on a replica.
 func TestReplicasGetDeadlinesOfFieldsAsTimes(t *testing.T) {
 	m := newMachine(redis8)
 	for _, command := range []string{"HSETEX lock FNX PX 5000 FIELDS 2 a 1 b 2", "HEXPIRE lock 7 FIELDS 2 a x",

@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// These constants describe the long double that Redis uses for additions on x86-64: the bits of its mantissa, and its
-// greatest and least exponents.
+// These constants describe the long double that Redis uses for additions on x86-64: the number of bits in its mantissa,
+// and its largest and smallest exponents.
 const (
 	mantissa   = 64
 	greatestLD = 16384
@@ -87,7 +87,7 @@ func incrByFloat(d *store.Data, args []string) {
 	d.ReplyBulk(sum)
 }
 
-// timeout parses the timeout of a command, which is in seconds, and returns it in milliseconds; 0 means forever
+// timeout parses the timeout of a command. The text is in seconds, and the result is in milliseconds; 0 means forever
 // (getTimeoutFromObjectOrReply, timeout.c).
 func timeout(v Version, text string) (ms int64, trouble string) {
 	f, ok := parseFloat(text)

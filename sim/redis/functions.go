@@ -12,14 +12,14 @@ import (
 )
 
 // Functions are scripts that have names and belong to libraries (FUNCTION LOAD, FCALL). Unlike scripts, libraries are
-// data: they are written to the file and sent to replicas. FLUSHALL does not remove them.
+// data: they are written to the append-only file and sent to replicas. FLUSHALL does not remove them.
 
 // library returns the index of the library with the given name, or -1 if there is none.
 func (n *Node) library(name string) int {
 	return slices.IndexFunc(n.libraries, func(l *lua.Library) bool { return l.Name == name })
 }
 
-// function finds a function by its name, ignoring case. It returns nil if there is none.
+// function returns the function with the given name, ignoring case, or nil if there is none.
 func (n *Node) function(name string) *lua.Function {
 	for _, l := range n.libraries {
 		for _, f := range l.Functions {
@@ -31,7 +31,7 @@ func (n *Node) function(name string) *lua.Function {
 	return nil
 }
 
-// mayWrite reports whether a request may change data. A call of a function may change data unless the function was
+// mayWrite reports whether a request may change data. A function call may change data, unless the function was
 // registered with the flag no-writes.
 func (n *Node) mayWrite(c *nodeCommand, args []string) bool {
 	switch {
@@ -108,7 +108,7 @@ func functions(n *Node, args []string) {
 	}
 }
 
-// loadLibrary implements FUNCTION LOAD. It returns the text of the error, or "" if there is none.
+// loadLibrary implements FUNCTION LOAD. It returns the error text, or "" if there is no error.
 func (n *Node) loadLibrary(args []string) (trouble string) {
 	replace := false
 	for _, word := range args[2 : len(args)-1] {

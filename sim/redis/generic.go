@@ -42,8 +42,8 @@ func typeOf(d *store.Data, args []string) {
 // dbsize implements DBSIZE. It counts expired keys that still exist, as Redis does.
 func dbsize(d *store.Data, _ []string) { d.ReplyInt(int64(d.Size())) }
 
-// rename implements RENAME and RENAMENX. The key keeps its owner and its deadline under the new name, because its value
-// does not change and shows who owns it.
+// rename implements RENAME and RENAMENX. Under its new name, the key keeps its owner and its deadline, because its
+// value, which shows who owns it, does not change.
 func rename(onlyNew bool) func(d *store.Data, args []string) {
 	return func(d *store.Data, args []string) {
 		from, to := args[1], args[2]
@@ -52,7 +52,7 @@ func rename(onlyNew bool) func(d *store.Data, args []string) {
 			d.ReplyError(resp.ErrNoKey)
 			return
 		}
-		// An expired key under the new name is deleted here, and its DEL is logged before the RENAME.
+		// If the new name is that of an expired key, this key is deleted here, and its DEL is logged before the RENAME.
 		if d.Find(to) != nil && onlyNew {
 			d.ReplyInt(0)
 			return

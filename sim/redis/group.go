@@ -44,7 +44,7 @@ func (g *Group) join(n *Node) {
 	}
 }
 
-// standing returns the keys and members that exist according to a node's records.
+// standing returns the keys and members that exist according to the node's records.
 func (n *Node) standing() []store.Holding {
 	if n.host == nil || n.repl.master != "" {
 		return n.stood
@@ -52,14 +52,14 @@ func (n *Node) standing() []store.Holding {
 	return n.data.Snapshot().Holdings()
 }
 
-// stands reports whether a key or member existed according to the node's own records, at the time when the node last
-// wrote records.
+// stands reports whether, according to the node's own records, a key or member existed when the node last wrote
+// records.
 func (n *Node) stands(h *store.Holding) bool {
 	return slices.ContainsFunc(n.stood, func(o store.Holding) bool { return !o.Ended && o.Title() == h.Title() })
 }
 
-// promoted records how the data of a new master differs from what exists according to the old master's records. If n
-// was master before and no other node has been promoted since, n's own records are used.
+// promoted records how the data of a new master differs from the data that exists according to the old master's
+// records. If n was master before and no other node has been promoted since, n's own records are used.
 func (g *Group) promoted(n *Node) {
 	if g == nil {
 		return
@@ -81,7 +81,7 @@ func (g *Group) promoted(n *Node) {
 	n.compareWith(stood, history.LostInFailover)
 }
 
-// note stores the reason for a loss that has been written to the history.
+// note stores the reason that the history states for a loss.
 func (g *Group) note(h *store.Holding, why history.Why) {
 	if g != nil && why != history.Expired {
 		g.lost[h.Title()] = why
@@ -89,7 +89,7 @@ func (g *Group) note(h *store.Holding, why history.Why) {
 }
 
 // lostBefore reports whether the group had already lost h when n was deposed. If so, the reason that the group has
-// recorded is kept. The reason for the loss at n is ignored.
+// recorded is kept, and the reason for the loss at n is ignored.
 func (n *Node) lostBefore(h *store.Holding) bool {
 	g := n.cfg.Group
 	return g != nil && n.repl.recorded != nil && g.lost[h.Title()] != ""
@@ -100,7 +100,7 @@ func (n *Node) divergent(h *store.Holding) bool {
 	return n.repl.recorded != nil && !n.repl.recorded[h.Title()]
 }
 
-// resynced records what a replica has lost because its data was replaced with its master's data.
+// resynced records what a replica has lost because its master's data has replaced its own.
 func (g *Group) resynced(n *Node, was *store.Snapshot) {
 	if g == nil {
 		return

@@ -9,10 +9,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// This file implements HSETEX, HGETEX and HGETDEL, which Redis has had since 8.0. These commands read or write fields
+// This file implements HSETEX, HGETEX and HGETDEL, which were added in Redis 8.0. These commands read or write fields
 // of a hash. They also set the fields' deadlines or delete the fields.
 
-// timing describes what HSETEX and HGETEX do with deadlines.
+// timing describes how HSETEX and HGETEX handle deadlines.
 type timing struct {
 	option   string // EX, PX, EXAT, PXAT, KEEPTTL or PERSIST; empty if there is none
 	when     int64  // in ms, if sets is true
@@ -76,7 +76,7 @@ func parseSetEx(d *store.Data, args []string) (o setEx, trouble string) {
 	return o, wrongArity("hsetex")
 }
 
-// fieldPairs parses the arguments that follow FIELDS: a count, and pairs of a field and a value. The argument at is the
+// fieldPairs parses the arguments that follow FIELDS: a count, and then pairs of a field and a value. at is the
 // position of FIELDS.
 func fieldPairs(args []string, at int) (pairs []string, trouble string) {
 	count, err := strconv.ParseInt(args[at+1], 10, 32)
@@ -182,8 +182,8 @@ func (o *setEx) apply(d *store.Data, name string, k *store.Entry, expired bool) 
 	endFields(d, name, k)
 }
 
-// value replies with the value of a field, or with null. It reports whether the field exists. It also reports whether
-// the field had expired, in which case it deletes the field.
+// value replies with the value of a field, or with null. It reports whether the field exists, and whether it had
+// expired. It deletes a field that had expired.
 func value(d *store.Data, name string, k *store.Entry, field string) (exists, expired bool) {
 	expired = d.FindField(name, k, field)
 	if exists = k != nil && k.HasField(field); exists {

@@ -14,7 +14,7 @@ import (
 // rounds down.
 const epoch = int64(1_704_067_200)*1e9 + 400_000
 
-// machine is the host of one node. A test moves its clocks. Its monotonic clock shows the true time.
+// machine is the host of a single node. The test moves its clocks. Its monotonic clock shows the true time.
 type machine struct {
 	wall, mono int64
 	timers     []timer
@@ -91,7 +91,7 @@ func (m *machine) sleep(d time.Duration) {
 	m.mono = end
 }
 
-// freeze pauses the node for d. Timers that are due fire afterwards.
+// freeze pauses the node for d. Timers that become due in the meantime fire afterward.
 func (m *machine) freeze(d time.Duration) {
 	m.wall += int64(d)
 	m.mono += int64(d)
@@ -125,7 +125,7 @@ func (m *machine) slowFsync(by time.Duration, begin bool) {
 	m.node.Fault(sim.ServerFault{Kind: sim.SlowFsync, By: by, Begin: begin})
 }
 
-// send sends a request. The result points to the reply as soon as there is one.
+// send sends a request. It returns a pointer through which the reply can be read as soon as there is one.
 func (m *machine) send(attempt history.Attempt, args ...string) *string {
 	reply := new(string)
 	client, _, _ := strings.Cut(string(attempt), "/")
@@ -133,8 +133,8 @@ func (m *machine) send(attempt history.Attempt, args ...string) *string {
 	return reply
 }
 
-// do sends a command and returns the reply as one line. For example, +OK becomes OK and :1 becomes 1. Errors keep their
-// '-'.
+// do sends a command and returns the reply as one line, for example OK instead of +OK and 1 instead of :1. Errors keep
+// their '-'.
 func (m *machine) do(attempt history.Attempt, command string) string {
 	return m.args(attempt, strings.Fields(command)...)
 }
@@ -147,7 +147,7 @@ func (m *machine) args(attempt history.Attempt, args ...string) string {
 	return readable(*reply)
 }
 
-// readable formats RESP briefly for tests: [arrays], {maps and sets}, and >[pushes].
+// readable formats a reply compactly for tests: [arrays], {maps and sets}, and >[pushes].
 func readable(reply string) string {
 	text, _ := render(reply)
 	return text
@@ -222,7 +222,7 @@ func (m *machine) story() string {
 	return b.String()
 }
 
-// seconds formats a time with as many decimals as it needs, at least three.
+// seconds formats a time in seconds, with as many decimals as needed but at least three.
 func seconds(t history.Time) string {
 	if t == history.Never {
 		return "never"

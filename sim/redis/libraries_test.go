@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// libraryScripts lists scripts of libraries, with the names of their files, for comparisons with a real Redis. keys and
-// argv are patterns for [vocabulary.spell].
+// libraryScripts lists scripts of lock libraries for comparisons with a real Redis, together with the names of their
+// source files. keys and argv are patterns for [vocabulary.spell].
 var libraryScripts = []struct{ source, keys, argv, text string }{
 	{"redsync 4, mutex.go: acquire is SET NX; release", "K", "tom|tim", `local val = redis.call("GET", KEYS[1])
 		if val == ARGV[1] then return redis.call("DEL", KEYS[1]) elseif val == false then return -1 else return 0 end`},

@@ -17,8 +17,8 @@ const DefaultNodeTimeout = 15 * time.Second
 
 // ClusterConfig describes a Redis Cluster.
 type ClusterConfig struct {
-	// Groups lists the nodes of the cluster: each master with its replicas, the master first. When the run starts, the
-	// masters share the hash slots equally, as after redis-cli --cluster create.
+	// Groups lists the nodes of the cluster: each master together with its replicas, the master first. When the run
+	// starts, the masters share the hash slots equally, as after redis-cli --cluster create.
 	Groups [][]sim.ProcessID
 	// NodeTimeout is cluster-node-timeout. A member suspects that a node has failed if the node has not answered for
 	// this long. A master that reaches only a minority continues to serve for this long. Zero means DefaultNodeTimeout.
@@ -31,7 +31,7 @@ const (
 	writableDelay    = 2000                   // how long a master serves no requests after a restart
 	leastRejoinDelay = 500
 	mostRejoinDelay  = 5000
-	// how long a replica waits before it asks for votes; a random time of up to the same length is added
+	// how long a replica waits before it asks for votes, in addition to a random time of up to the same length
 	voteDelay        = 500
 	rankDelay        = 1000 // added for each replica that has more data
 	leastVoteTimeout = 2000
@@ -40,7 +40,7 @@ const (
 	replicaPing      = 10_000
 )
 
-// clusterMember is what a node knows about its cluster. It survives the end of the process, as nodes.conf does.
+// clusterMember is a node's knowledge about its cluster. It survives the end of the process, as nodes.conf does.
 type clusterMember struct {
 	timeout int64 // NodeTimeout in ms
 	peers   []*peer
@@ -57,7 +57,7 @@ type clusterMember struct {
 	migrating, importing map[int]*peer // slots that are being moved away from or to this node (CLUSTER SETSLOT)
 }
 
-// peer is what one member knows about another member, or about itself. Times are in ms of the wall clock of the member
+// peer is a member's knowledge about another member or about itself. Times are in ms on the wall clock of the member
 // that has this knowledge.
 type peer struct {
 	name   sim.ProcessID
@@ -73,7 +73,7 @@ type peer struct {
 	pong     int64 // when the member last answered a ping
 	heard    int64 // when anything last arrived from the member
 	votedAt  int64 // when this node last voted for a replica of the member
-	// reports holds the members that report this one as failing, with the time of the latest report.
+	// reports contains the time of the latest report from each member that has reported this one as failing.
 	reports map[*peer]int64
 }
 
@@ -86,7 +86,7 @@ const (
 	failed           // a majority of the masters agrees that the member has failed (FAIL)
 )
 
-// id returns the node's name within the cluster: forty hexadecimal digits. Redis draws it at random.
+// id returns the node's ID within the cluster, which has forty hexadecimal digits. Redis draws it at random.
 func (p *peer) id() string { return lua.SHA1Hex(string(p.name)) }
 
 // votes reports whether the member is a master with slots. Only such masters count for a majority.
@@ -142,7 +142,7 @@ func (m *clusterMember) replicas(master *peer) (list []*peer) {
 	return list
 }
 
-// majority counts the masters that serve slots. needed is the number that forms a majority of them, and reached is the
+// majority counts the masters that serve slots. needed is the number of masters in a majority, and reached is the
 // number that this node reaches.
 func (m *clusterMember) majority() (needed, reached int) {
 	size := 0
@@ -166,13 +166,13 @@ type (
 		// failing lists the members that the sender believes to have failed.
 		failing []sim.ProcessID
 	}
-	// obituary announces that, according to a majority of the masters, a member has failed.
+	// obituary announces that a majority of the masters considers a member to have failed.
 	obituary struct {
 		busHeader
 		who sim.ProcessID
 	}
-	// ballot asks masters to vote for the sender as the successor of its master. If the failover was ordered, the
-	// ballot asks for votes even though the master works.
+	// ballot asks masters to elect the sender as the successor of its master. If the failover was ordered, the ballot
+	// asks for votes even though the master works.
 	ballot struct {
 		busHeader
 		ordered bool
@@ -186,7 +186,7 @@ type (
 		epoch int64
 		slots slotSet
 	}
-	// broadcast passes a message of PUBLISH or SPUBLISH on to the other members.
+	// broadcast passes the message of a PUBLISH or SPUBLISH on to the other members.
 	broadcast struct {
 		busHeader
 		kind          int
@@ -255,8 +255,8 @@ func (n *Node) joinCluster() {
 	n.host.WakeAfter(time.Duration(n.host.Rand("first look", n.second())%uint64(busEvery)), wakeBus)
 }
 
-// looked checks the other members, as a node does ten times a second (clusterCron). It pings members when a ping is
-// due, and suspects members that have not answered for too long.
+// looked is called ten times a second to check the other members (clusterCron). It pings members when a ping is due,
+// and suspects members that have not answered for too long.
 func (n *Node) looked() {
 	m, now := n.member, n.millis()
 	n.host.WakeAfter(busEvery, wakeBus)
@@ -278,8 +278,8 @@ func (n *Node) looked() {
 	n.judgeCluster()
 }
 
-// pingOldest pings the member that has been silent for the longest time or, if all is true, every member. In a large
-// cluster, Redis considers only five random members and pings one of them.
+// pingOldest pings the member that has been silent the longest or, if all is true, every member. In a large cluster,
+// Redis considers only five random members and pings one of them.
 func (n *Node) pingOldest(all bool) {
 	var oldest *peer
 	for _, p := range n.member.peers {
@@ -324,7 +324,7 @@ func (n *Node) toAll(phase string, body any) {
 	}
 }
 
-// announceSlots sends a PONG to all other members, so that they learn immediately which slots the node serves now.
+// announceSlots sends a PONG to all other members, so that they learn at once which slots the node now serves.
 func (n *Node) announceSlots() {
 	n.toAll(phaseBus, beat{busHeader: n.busHeader(), pong: true, failing: n.member.failing()})
 }
@@ -433,9 +433,9 @@ func (n *Node) mayBury(w *peer, now int64) {
 	}
 }
 
-// claim gives slots to a master that claims them, if the master got them in a later epoch than their current owner
-// (clusterUpdateSlotsConfigWith). If the node or its master thereby loses all its slots, the node becomes a replica of
-// the new master.
+// claim gives slots to a master that claims them, if it got them in a later epoch than their current owner did
+// (clusterUpdateSlotsConfigWith). If this takes all slots from the node or its master, the node becomes a replica of
+// the new owner.
 func (n *Node) claim(p *peer, epoch int64, slots slotSet) {
 	m := n.member
 	mine := m.self
@@ -465,8 +465,8 @@ func (n *Node) claim(p *peer, epoch int64, slots slotSet) {
 	}
 }
 
-// correct handles a member that claims slots that another member got in a later epoch. It tells the first member who
-// serves the slots.
+// correct handles a message from a member that claims slots which another member got in a later epoch. It tells the
+// sender which member serves the slots.
 func (n *Node) correct(to *peer, g busHeader) {
 	for _, q := range n.member.peers {
 		owner := to
@@ -485,7 +485,8 @@ func (n *Node) correct(to *peer, g busHeader) {
 
 // judgeCluster decides whether the node serves requests (clusterUpdateState). Every slot must have an owner that has
 // not failed (cluster-require-full-coverage), and the node must reach a majority of the masters. A master that has
-// restarted, or that reaches the majority again, first waits, so that it can learn whether it has been replaced.
+// restarted, or that reaches the majority again, first waits for a while, so that it can learn whether it has been
+// replaced.
 func (n *Node) judgeCluster() {
 	m, now := n.member, n.millis()
 	master := m.self.master == nil

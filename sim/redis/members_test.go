@@ -51,7 +51,7 @@ func TestEachMemberHasAnOwnerAndRecordsOfItsOwn(t *testing.T) {
 		{"client-2/3", "SADD set q r", "key-set set.r of client-2/3 by client-2/3 until never"},
 		{"client-1/4", "RPUSH list x y x", "key-set list.x of client-1/4 by client-1/4 until never; key-set list.x#2 " +
 			"of client-1/4 by client-1/4 until never; key-set list.y of client-1/4 by client-1/4 until never"},
-		// one x is left in the list
+		// One x remains in the list.
 		{"client-2/4", "LPOP list", "key-gone list.x#2 of client-1/4 by client-2/4: deleted"},
 		{"client-2/4", "LPUSH list z", "key-set list.z of client-2/4 by client-2/4 until never"},
 		{"client-3/4", "LREM list 1 y", "key-gone list.y of client-1/4 by client-3/4: deleted"},
@@ -67,8 +67,8 @@ func TestEachMemberHasAnOwnerAndRecordsOfItsOwn(t *testing.T) {
 	}
 }
 
-// When an attempt removes its own field, its other fields no longer have an owner. For example, the first reader sets
-// the mode field of a read-write lock, and the last reader removes it.
+// When an attempt removes one of its fields, its other fields no longer have an owner. For example, the first reader
+// sets the mode field of a read-write lock, and the last reader removes it.
 func TestWhoGivesBackItsFieldLeavesTheRestToNobody(t *testing.T) {
 	m := newMachine(Config{})
 	m.do("client-1/1", "HSET lock mode read first 1")
@@ -115,7 +115,7 @@ func TestAFieldThatIsSetToItsValueStaysWithItsOwner(t *testing.T) {
 	}
 }
 
-// Members keep their owners after expiry, a backward jump of the clock, a restart and a loss of power.
+// Members keep their owners after expiry, a backward jump of the clock, a restart and a power loss.
 func TestMembersKeepTheirOwners(t *testing.T) {
 	m := newMachine(everysec)
 	m.do("client-1/1", "HSET lock a 1")

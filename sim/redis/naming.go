@@ -11,9 +11,9 @@ import (
 // longestName is the maximum length of a name, in bytes.
 const longestName = 60
 
-// Namer gives names to the requests of a run. The name of a request is its command in capitals. The name of a script is
-// its name in WellKnown or, if it is not listed there, its first line. Namer knows a script by its hash once a client
-// has sent the script's text in the same run. The zero value is ready to use.
+// Namer gives names to the requests of a run. A request is named after its command, in capitals. A script has the name
+// that WellKnown gives it or, if it is not listed there, its first line as its name. Namer recognizes a script by its
+// hash once a client has sent the script's text in the same run. The zero value is ready to use.
 type Namer struct {
 	run    int
 	texts  map[string]*sentScript
@@ -29,14 +29,14 @@ type sentScript struct {
 // mostScripts is the number of scripts that are kept from one run to the next.
 const mostScripts = 1000
 
-// Begin starts another run. Names that are already known are kept, because it takes a long time to determine them.
+// Begin starts another run. Known names are kept, because it takes a long time to determine them.
 func (n *Namer) Begin() {
 	if n.run++; len(n.texts) > mostScripts {
 		n.texts, n.hashes = nil, nil
 	}
 }
 
-// Name returns the name of the request with these arguments.
+// Name returns the name of the request that has these arguments.
 func (n *Namer) Name(args []string) string {
 	command := strings.ToUpper(args[0])
 	switch {
@@ -79,7 +79,7 @@ func (n *Namer) script(text string) string {
 	return name
 }
 
-// firstLine returns the first line of a script that contains anything printable.
+// firstLine returns the first line of a script that contains any printable character.
 func firstLine(script string) string {
 	for line := range strings.Lines(script) {
 		if name := printable(line); name != "" {
@@ -90,7 +90,7 @@ func firstLine(script string) string {
 }
 
 // printable returns the beginning of a text, without characters that could disturb a terminal or a line of a fault
-// plan. A client may send any bytes.
+// plan. Such characters can occur because a client may send any bytes.
 func printable(text string) string {
 	if len(text) <= longestName && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
 		return text

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Node is a Redis server, master or replica. It implements [sim.Peer]. Only one goroutine may use it at a time.
+// Node is a Redis server, master or replica. It implements [sim.Peer]. Only one goroutine at a time may use it.
 type Node struct {
 	cfg  Config
 	host sim.Host // nil while the process is down
@@ -22,8 +22,9 @@ type Node struct {
 	// libraries contains the loaded libraries of functions, sorted by name.
 	libraries []*lua.Library
 	before    *store.Snapshot // the data when the process stopped, until it starts again
-	// stood contains what exists according to the node's records. It is kept while the node writes no records because
-	// it is down or a replica. If anything in stood is missing after the next start, lost is the reason to record.
+	// stood contains the keys and members that exist according to the node's records. It is kept while the node writes
+	// no records because it is down or a replica. If any of them is missing after the next start, lost is the reason to
+	// record.
 	stood []store.Holding
 	lost  history.Why
 
@@ -89,9 +90,9 @@ func (a arrival) on() any {
 // EventLoop marks the node as a [sim.EventLoop].
 func (n *Node) EventLoop() {}
 
-// heldReply is sent to a client at the end of a turn of the event loop, after the fsync if there is one. There are
-// three kinds: a reply if the field to is set, and otherwise a push or, if there are no bytes, the end of the
-// connection. The bytes are heldBytes[from:end].
+// heldReply is something to send to a client at the end of a turn of the event loop, after the fsync if there is one.
+// If to is not nil, it is a reply. Otherwise it is a push or, if it has no bytes, the end of the connection. The bytes
+// are heldBytes[from:end].
 type heldReply struct {
 	to        *sim.Incoming
 	conn      uint64  // connection of a push
@@ -106,7 +107,7 @@ var _ interface {
 	sim.EventLoop
 } = (*Node)(nil)
 
-// Tags of timers: the top byte is the kind, the other bytes are the timer's number.
+// Tags of timers: the top byte is the kind of timer, and the other bytes are the timer's number.
 const (
 	wakeExpiry  uint64 = 1 << 56
 	wakeFsync   uint64 = 2 << 56
@@ -114,14 +115,14 @@ const (
 	wakeBlocked uint64 = 4 << 56 // a waiting request may have timed out
 	wakeOrder   uint64 = 5 << 56 // a failover was ordered
 	wakeCron    uint64 = 6 << 56 // the background cycle is due
-	// wakeOperator: an eviction or an operator's action is due, see operate
+	// wakeOperator: an eviction or an operator's action is due (see operate)
 	wakeOperator uint64 = 7 << 56
 	wakeBus      uint64 = 8 << 56 // a check of the other members of the cluster is due
 	wakeSynced   uint64 = 9 << 56 // an fsync ends for which a WAITAOF waits
 	wakeNumber   uint64 = 1<<56 - 1
 )
 
-// New makes a node. This takes a long time, because each miniredis registers all its commands. Keep nodes and Reset
+// New makes a node. This takes a long time, because each miniredis registers all its commands. So keep nodes, and Reset
 // them between runs.
 func New(cfg Config) *Node {
 	n := &Node{conns: map[uint64]*connection{}}
@@ -130,7 +131,7 @@ func New(cfg Config) *Node {
 	return n
 }
 
-// Reset puts n in the state of a new node, for the next run.
+// Reset puts n into the state of a new node, for the next run.
 func (n *Node) Reset(cfg Config) {
 	if cfg.Version != n.cfg.Version {
 		n.scripts = scripts{} // the scripts depend on the version
@@ -145,7 +146,7 @@ func (n *Node) Reset(cfg Config) {
 	n.resetReplication()
 }
 
-// endLife drops what a process has in memory, except for the data.
+// endLife drops everything that a process has in memory, except for the data.
 func (n *Node) endLife() {
 	n.scripts.endLife()
 	n.libraries = nil
@@ -166,10 +167,10 @@ func (n *Node) endLife() {
 	n.operated = operated{}
 }
 
-// Start loads the file and then expires keys whose deadlines passed while the node was down.
+// Start loads the append-only file and then expires keys whose deadlines passed while the node was down.
 func (n *Node) Start(h sim.Host) {
 	n.host, n.born, n.data.Onlooker = h, h.Monotonic(), h
-	// no error, since the configuration has been validated
+	// There can be no error, since the configuration has been validated.
 	n.data.Notifies, _ = store.ParseEvents(n.cfg.NotifyKeyspaceEvents)
 	n.beginTurn()
 	n.load()
@@ -217,8 +218,8 @@ func (n *Node) Stop(how sim.Stop) {
 	n.host = nil
 }
 
-// Serve executes a request. It sends the reply immediately, or after the fsync with store.Always, or after replicas
-// have acknowledged the write.
+// Serve executes a request. The reply is sent immediately, unless it must wait for an fsync (with store.Always) or for
+// acknowledgments from replicas.
 func (n *Node) Serve(r *sim.Incoming) {
 	if n.postpones(arrival{request: r}) {
 		return
@@ -235,7 +236,7 @@ func (n *Node) Serve(r *sim.Incoming) {
 		return
 	}
 	n.execute(r)
-	// there is more to send than the reply, or the reply must wait
+	// More than the reply must be sent, or the reply must wait.
 	if n.mayBlock() || len(n.held) > 0 || n.quits || n.tracking.active() {
 		n.respond(r)
 		n.finishTurn()
@@ -335,7 +336,7 @@ func (n *Node) Wake(tag uint64) {
 	n.finishTurn()
 }
 
-// ClockChanged expires what is due by the new time of the clock, and sets the timers again.
+// ClockChanged expires what is due according to the changed clock, and sets the timers again.
 func (n *Node) ClockChanged() {
 	n.beginTurn()
 	if n.cfg.Persistence != store.None {
@@ -350,8 +351,8 @@ func (n *Node) ClockChanged() {
 	n.finishTurn()
 }
 
-// Fault carries out a fault. It carries out sim.SlowFsync even while the process is down, and other faults only while
-// the process is running.
+// Fault executes a fault. It executes sim.SlowFsync even while the process is down, and other faults only while the
+// process is running.
 func (n *Node) Fault(f sim.ServerFault) {
 	switch f.Kind {
 	case sim.FailOver:
@@ -386,7 +387,7 @@ func (n *Node) slowFsync(f sim.ServerFault) {
 // standsStill reports whether an fsync blocks the event loop.
 func (n *Node) standsStill() bool { return n.cfg.Persistence == store.Always && n.aof.IsRunning() }
 
-// fsyncAlways begins the fsync that store.Always requires at the end of a turn of the event loop. It reports whether
+// fsyncAlways begins the fsync that store.Always requires at the end of each turn of the event loop. It reports whether
 // replies must wait for the fsync.
 func (n *Node) fsyncAlways() bool {
 	if n.cfg.Persistence != store.Always {

@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// event is the notification to publish when a command that miniredis executes has changed a key.
+// event is the notification to publish when a key was changed by a command that miniredis executes.
 type event struct {
 	class store.Events
 	name  string
@@ -26,9 +26,9 @@ var events = map[string]event{
 	"zpopmax": {store.ZSet, "zpopmax"},
 }
 
-// notifyPassed publishes the notifications for a command that miniredis has executed, in Redis's order. It is called
-// for each key that may have changed. i is the index of the key in the arguments. The argument was states whether the
-// first key existed before the command.
+// notifyPassed publishes, in Redis's order, the notifications for a command that miniredis has executed. It is called
+// for each key that may have changed. i is the index of the key in the arguments. was is true if the first key existed
+// before the command.
 func notifyPassed(d *store.Data, c *command, args []string, i int, was bool) {
 	name := args[1]
 	there := d.Peek(name) != nil

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// notified are commands about notifications themselves, and some that cause two notifications at once.
+// notified are commands that concern notifications themselves, and some that cause two notifications at once.
 var notified = []string{"CONFIG SET notify-keyspace-events N", "CONFIG SET Notify-Keyspace-Events N",
 	"CONFIG GET notify-keyspace-events", "CONFIG GET NOTIFY-KEYSPACE-EVENTS",
 	"CONFIG SET notify-keyspace-events KEy|foo", "CONFIG SET notify-keyspace-events KEA KEA",
@@ -19,16 +19,16 @@ var notified = []string{"CONFIG SET notify-keyspace-events N", "CONFIG SET Notif
 	"EVAL redis.call('set',KEYS[1],'v','PX',ARGV[1])return(redis.call('rename',KEYS[1],KEYS[2])) 2 K K P",
 	"MULTI", "EXEC", "DISCARD"}
 
-// isUnordered reports whether commands of a pattern encounter expired keys in the order of a hash table, or change what
-// the connection is allowed to do.
+// isUnordered reports whether commands of a pattern find expired keys in the order of a hash table, or change which
+// commands the connection may send.
 func isUnordered(pattern string) bool {
 	name, _, _ := strings.Cut(pattern, " ")
 	return slices.Contains([]string{"KEYS", "SCAN", "PING", "RESET", "SELECT", "HELLO"}, name)
 }
 
-// TestNotificationsAreThoseOfRedis sends all kinds of commands on two connections while two others receive
-// notifications about keys: one by patterns, one by the names of channels. Everything must arrive in the same order as
-// from a real Redis.
+// TestNotificationsAreThoseOfRedis sends all kinds of commands on two connections, while two other connections receive
+// notifications about keys. One of these has subscribed to patterns, the other to the names of channels. Everything
+// must arrive in the same order as from a real Redis.
 func TestNotificationsAreThoseOfRedis(t *testing.T) {
 	r := newRig(t, 4)
 	r.strict = true

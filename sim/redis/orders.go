@@ -7,17 +7,17 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// operated holds the pending actions on a node that do not come from clients of the run: evictions by the server, and
-// DEL, FLUSHALL and CLIENT PAUSE by an operator. Everything in it is lost when the process ends.
+// operated contains the pending actions on a node that do not come from clients of the run: evictions by the server,
+// and DEL, FLUSHALL and CLIENT PAUSE by an operator. It is lost when the process ends.
 type operated struct {
 	orders []sim.ServerFault // faults to be carried out when the event loop runs next
 	pauses []*history.Fault  // active client pauses
-	// postponed is what clients have sent during a client pause, in the order of arrival.
+	// postponed contains, in the order of arrival, what clients have sent during a client pause.
 	postponed []arrival
 }
 
-// operate accepts a fault that takes effect when the event loop runs: immediately, or after a pause of the process. If
-// the process is down, the fault has no effect.
+// operate accepts a fault that takes effect when the event loop runs: immediately or, if the process is paused, once it
+// resumes. If the process is down, the fault has no effect.
 func (n *Node) operate(f sim.ServerFault) {
 	if n.host != nil {
 		n.orders = append(n.orders, f)
@@ -25,7 +25,7 @@ func (n *Node) operate(f sim.ServerFault) {
 	}
 }
 
-// followOrders carries out the pending orders in a separate turn of the event loop.
+// followOrders executes the pending faults in a separate turn of the event loop.
 func (n *Node) followOrders() {
 	orders := n.orders
 	n.orders = nil
@@ -60,7 +60,7 @@ func (n *Node) removeKeys(name history.Lock, why history.Why) {
 }
 
 // postpones reports whether a client pause delays an arrival. If so, it stores the arrival for later. A client pause
-// also delays Sentinels, and replicas that are beginning to follow. It does not delay replicas that already follow.
+// also delays Sentinels, and replicas that are beginning to follow. Replicas that already follow are not delayed.
 func (n *Node) postpones(a arrival) bool {
 	if len(n.pauses) == 0 || a.closed != 0 {
 		return false

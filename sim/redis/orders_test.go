@@ -21,8 +21,7 @@ func (m *machine) answers() bool {
 	return *reply != ""
 }
 
-// TestAClientPauseEndsWithItsLastOne: requests wait until every active client pause has ended, and are then carried
-// out.
+// TestAClientPauseEndsWithItsLastOne: requests wait until all active client pauses have ended, and are then executed.
 func TestAClientPauseEndsWithItsLastOne(t *testing.T) {
 	m := newMachine(Config{})
 	first, second := new(history.Fault), new(history.Fault)
@@ -39,8 +38,8 @@ func TestAClientPauseEndsWithItsLastOne(t *testing.T) {
 	}
 }
 
-// TestACrashEndsAClientPause: a client pause ends when its process crashes. When the scheduled end of that pause comes
-// later, it does not end another pause that began in the meantime.
+// TestACrashEndsAClientPause: a client pause ends when its process crashes. If another pause has begun in the meantime,
+// the scheduled end of the first pause does not end it.
 func TestACrashEndsAClientPause(t *testing.T) {
 	for name, end := range map[string]func(m *machine, first, second *history.Fault){
 		"the end comes while the node is down": func(m *machine, first, second *history.Fault) {
@@ -87,7 +86,7 @@ func TestACrashEndsAClientPause(t *testing.T) {
 }
 
 // TestRemovedKeysAreRecordedWithTheirReason: a key may be evicted, and an operator may flush all keys. The record of
-// each removed key states the reason. A key that does not exist leaves no record.
+// each removed key states the reason. If a key to be removed does not exist, there is no record.
 func TestRemovedKeysAreRecordedWithTheirReason(t *testing.T) {
 	for why, gone := range map[history.Why][]string{history.Evicted: {"a"}, history.FlushedByOperator: {"a", "b"}} {
 		m := newMachine(Config{})

@@ -17,15 +17,15 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/front"
 )
 
-// A lock may be stored in any type of key, and be acquired with many different commands. In every case, the records
-// must show the same owner. If a client removes another client's key, the records must name the same client. The test
-// sends each spelling in this file to a node over the wire, and compares the result with a model that knows only who
-// holds the lock and until when.
+// A lock may be stored in any type of key, and many different commands can acquire it. In every case, the records must
+// show the same owner and, if a client removes another client's key, the same culprit. The test sends each variant in
+// this file (see spelling) to a node over the wire. It compares the result with a model that knows only who holds the
+// lock and until when.
 
 const lockTTL = time.Second
 
-// storage is a way to store a lock. Its commands use names for their arguments: @lock and @twin are keys, $owner and
-// $ttl are values. The lock is free if @lock does not exist.
+// storage is a way to store a lock. In its commands, @lock and @twin stand for keys, and $owner and $ttl for values.
+// The lock is free if the key @lock does not exist.
 type storage struct {
 	name  string
 	take  []string
@@ -62,7 +62,7 @@ var storages = []storage{
 // forms are the ways to send commands: as plain commands, in a transaction, and in scripts.
 var forms = []string{"commands", "MULTI", "EVAL", "EVALSHA"}
 
-// spelling is one way to implement a lock.
+// spelling is one variant of a lock's implementation.
 type spelling struct {
 	storage
 	form     string
@@ -80,14 +80,15 @@ const (
 	readBack letting = "read back" // if the owner is still the one that the client has just read from the key
 )
 
-// takesAny reports whether a release removes the lock of any owner.
+// takesAny reports whether a release also removes a lock of another owner.
 func (r letting) takesAny() bool { return r != checked }
 
 func (s *spelling) String() string {
 	return fmt.Sprintf("%s by %s, reversed %t, release %s", s.name, s.form, s.reversed, s.release)
 }
 
-// spellings returns every combination of a storage, a form, an order of arguments, and a way to release the lock.
+// spellings returns every combination of a storage, a way to send commands, an order of arguments, and a way to release
+// the lock.
 func spellings() (all []*spelling) {
 	values := []func(string, int) string{
 		func(c string, n int) string { return c + "." + strconv.Itoa(n) },
@@ -151,7 +152,7 @@ func (a *asker) Ask(args []string, of history.Attempt, _ string) {
 func (a *asker) attempt() history.Attempt { return history.Attempt(a.name + "/" + strconv.Itoa(a.n)) }
 func (a *asker) owner() string            { return cmp.Or(a.other, a.stage.value(a.name, a.n)) }
 
-// do replaces the names of arguments in a command and sends it.
+// do replaces the placeholders in a command and sends the command.
 func (a *asker) do(command string) string {
 	args := strings.Fields(command)
 	for i, w := range args {
@@ -185,8 +186,8 @@ func (a *asker) send(args ...string) string {
 	return a.reply
 }
 
-// when runs the given commands if a condition is true, in the form of the spelling. The condition is passed in two
-// ways: as an expression in Lua, and as a command with a test of its reply.
+// when runs the given commands if a condition is true. It sends them in the way that the spelling's form requires. The
+// condition is passed both as a Lua expression and as a command with a test of its reply.
 func (a *asker) when(lua, read string, is func(reply, owner string) bool, commands []string) bool {
 	switch s := a.stage.spelling; s.form {
 	case "commands":
@@ -245,7 +246,7 @@ func (a *asker) script(lua string, commands []string) string {
 	return a.send(request...)
 }
 
-// take tries once to acquire the lock, in a new attempt.
+// take starts a new attempt, which tries once to acquire the lock.
 func (a *asker) take() bool {
 	a.n++
 	s := a.stage
@@ -318,7 +319,7 @@ type outcome struct {
 
 func (o *outcome) String() string { return fmt.Sprint(o.granted, o.offences) }
 
-// half is the time between two steps. A lease ends two steps after it was taken.
+// half is the time between two steps of a schedule. A lease ends two steps after it was taken.
 const half = lockTTL/2 + 10*time.Millisecond
 
 // play executes a schedule: "a+" means that client a acquires the lock, and "a-" means that it releases the lock.
@@ -368,8 +369,8 @@ func model(schedule []string, r letting) (o outcome) {
 	return o
 }
 
-// schedules returns all schedules of a given length in which two clients acquire and release the lock. According to the
-// model, a client releases only a lock that it holds, and does not acquire a lock that it already holds.
+// schedules returns all schedules of a given length in which two clients acquire and release the lock. A client
+// releases the lock only if it holds it according to the model, and acquires it only if it does not.
 func schedules(length int, r letting) (all [][]string) {
 	var extend func(s []string, has map[string]bool)
 	extend = func(s []string, has map[string]bool) {
@@ -392,7 +393,7 @@ func schedules(length int, r letting) (all [][]string) {
 }
 
 // TestWhoOwnsALockDoesNotDependOnItsSpelling runs each schedule with each spelling and compares the outcome with the
-// model. It compares which acquires succeed, who removes whose key, and the verdict on ownership.
+// model: which acquires succeed, who removes whose key, and the verdict on ownership.
 func TestWhoOwnsALockDoesNotDependOnItsSpelling(t *testing.T) {
 	length, offences := 4, 0
 	if testkit.Full() {
@@ -416,7 +417,7 @@ func TestWhoOwnsALockDoesNotDependOnItsSpelling(t *testing.T) {
 	}
 }
 
-// respellings maps the name of a storage to other commands that set its key.
+// respellings maps the name of a storage to other commands that set the storage's key.
 var respellings = map[string][][]string{
 	"string": {{"set @lock $owner px $ttl nx"}, {"SET @lock $owner NX EX 1"}, {"SETEX @lock 1 $owner"},
 		{"PSETEX @lock $ttl $owner"}, {"SET @lock $owner", "PEXPIRE @lock $ttl"},
@@ -432,15 +433,16 @@ var respellings = map[string][][]string{
 		{"SET @lock $owner PX $ttl", "SET @twin $owner PX $ttl"}},
 }
 
-// TestRespellingALockChangesNothing replaces the commands by others with the same effect, and changes the owner values
-// and the order of keys and arguments. The verdicts must stay the same, including their causes and the clients that
-// they name.
+// TestRespellingALockChangesNothing replaces the commands with others that have the same effect, and changes the owner
+// values and the order of keys and arguments. The verdicts must stay the same, including their causes and the clients
+// that they name.
 func TestRespellingALockChangesNothing(t *testing.T) {
 	told := func(s *spelling, schedule []string) string {
 		stage := newStage(s, "a", "b")
 		text := fmt.Sprint(stage.play(schedule))
 		for _, f := range checker.Check(stage.history()).Findings {
-			// compare only violations, because the spellings may differ in whether other laws can be judged at all
+			// Only violations are compared, because it may depend on the spelling whether another law can be judged at
+			// all.
 			if f.Outcome == checker.Violated {
 				text += fmt.Sprintf("\n%s: %v, between %v", f.Law, f.Cause, f.Holders)
 			}
@@ -482,7 +484,7 @@ func (s *stageOf) history() *history.History {
 	return h
 }
 
-// misjudged describes what the checker gets wrong about a schedule. It returns "" if the verdict is right.
+// misjudged describes how the checker misjudges a schedule. It returns "" if the verdict is right.
 func (s *stageOf) misjudged(want *outcome) string {
 	for _, a := range s.clients {
 		if a.wrong != "" {

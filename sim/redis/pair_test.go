@@ -10,7 +10,7 @@ import (
 )
 
 // startRealPair starts a real master and its replica on ports of this machine, and waits until they are in sync. path
-// is the path of redis-server. more contains additional arguments for both servers. The result is a connection to each
+// is the path of redis-server. more contains additional arguments for both servers. It returns a connection to each
 // server, and the master's address.
 func startRealPair(t *testing.T, path string, more ...string) (pair [2]*realRedis, master string) {
 	t.Helper()

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// passOn makes miniredis execute a command that concerns only values. It finds out what the command did by comparing
+// passOn makes miniredis execute a command that concerns only values. It determines the command's effect by comparing
 // the keys before and after it.
 func passOn(d *store.Data, c *command, args []string) {
 	from := len(d.Out)
@@ -35,8 +35,8 @@ func passOn(d *store.Data, c *command, args []string) {
 	}
 }
 
-// settlePassed determines what a command executed by miniredis did to its keys. The argument was states whether the
-// first key existed before, and nothing is true if the reply shows that the command changed nothing.
+// settlePassed determines what a command executed by miniredis did to its keys. was is true if the first key existed
+// before, and nothing is true if the reply shows that the command changed nothing.
 func settlePassed(d *store.Data, c *command, args []string, was, nothing bool, change store.Change) {
 	for i := c.keys.first; i <= c.keys.last; i++ {
 		// Redis looks up the first key. If that key does not exist, Redis does not look up the second key.
@@ -56,7 +56,7 @@ func settlePassed(d *store.Data, c *command, args []string, was, nothing bool, c
 	d.LogCommand(args)
 }
 
-// changeOf returns the parts of a command's effect that cannot be found by comparing the keys. It is called before the
+// changeOf returns the parts of a command's effect that a comparison of the keys does not show. It is called before the
 // command is executed.
 func changeOf(d *store.Data, c *command, args []string) (done store.Change) {
 	switch c.Name {
@@ -104,8 +104,8 @@ func sortArray(reply []byte) {
 	copy(body, bytes.Join(items, nil))
 }
 
-// upgrade converts a reply of miniredis, which is in RESP2, to RESP3 as Redis sends it: with nulls, doubles for scores,
-// maps, sets, and pairs of member and score.
+// upgrade converts a reply of miniredis from RESP2 to RESP3 in the form in which Redis sends it: with nulls, doubles
+// for scores, maps, sets, and pairs of member and score.
 func upgrade(c *command, args []string, reply []byte) []byte {
 	step := 0
 	if c.Flags&scored != 0 {

@@ -10,7 +10,8 @@ import (
 )
 
 // This file implements publish and subscribe. A message is sent once to each client that is subscribed when the message
-// is published. It is not written to the file. Replicas get it in the stream of effects, for their own subscribers.
+// is published. It is not written to the append-only file. Replicas get it in the stream of effects, for their own
+// subscribers.
 
 // audience is one kind of subscription: to channels, to patterns of channels, or to shard channels.
 type audience struct {
@@ -41,8 +42,8 @@ func newAudiences() [audiences]audience {
 	return [audiences]audience{toChannels: {prefix: ""}, toPatterns: {prefix: "p"}, toShards: {prefix: "s"}}
 }
 
-// subscriptions returns the number of subscriptions for the replies to SUBSCRIBE and similar commands. Channels and
-// patterns are counted together.
+// subscriptions returns the number of subscriptions to state in the replies to SUBSCRIBE and similar commands. Channels
+// and patterns are counted together.
 func (c *connection) subscriptions(kind int) int {
 	if kind == toShards {
 		return len(c.subscribed[toShards])
@@ -50,13 +51,13 @@ func (c *connection) subscriptions(kind int) int {
 	return len(c.subscribed[toChannels]) + len(c.subscribed[toPatterns])
 }
 
-// listensOnly reports whether only commands about subscriptions are allowed on the connection. This is the case if the
-// connection has subscriptions and uses RESP2, in which messages could be mistaken for replies.
+// listensOnly reports whether the connection may send only commands that concern subscriptions. This restriction holds
+// for a connection that has subscriptions and uses RESP2, in which messages could be mistaken for replies.
 func (c *connection) listensOnly() bool {
 	return c != nil && !c.resp3 && c.subscriptions(toChannels)+c.subscriptions(toShards) > 0
 }
 
-// refusesListener returns an error if a connection with subscriptions may not send this command. Otherwise it returns
+// refusesListener returns an error if a connection with subscriptions must not send this command. Otherwise it returns
 // "".
 func (n *Node) refusesListener(c *nodeCommand, args []string) string {
 	if !n.c.listensOnly() || c.Flags&listener != 0 || n.replaying() || n.inScript || n.inExec {
@@ -94,8 +95,8 @@ func subscribe(kind int) func(n *Node, args []string) {
 	}
 }
 
-// unsubscribe implements UNSUBSCRIBE, PUNSUBSCRIBE and SUNSUBSCRIBE. Without a name, it ends all subscriptions, in the
-// order in which they were made. Redis does not define that order.
+// unsubscribe implements UNSUBSCRIBE, PUNSUBSCRIBE and SUNSUBSCRIBE. If no name is given, it ends all subscriptions in
+// the order in which they were made; in Redis, the order is not defined.
 func unsubscribe(kind int) func(n *Node, args []string) {
 	return func(n *Node, args []string) {
 		c, a := n.state(), &n.audiences[kind]
@@ -138,7 +139,7 @@ func (n *Node) unsubscribe(id uint64, c *connection, kind int, name string) {
 	}
 }
 
-// unsubscribeAll ends all subscriptions of a connection without replies.
+// unsubscribeAll ends all of a connection's subscriptions without sending replies.
 func (n *Node) unsubscribeAll(id uint64, c *connection) {
 	for kind := range c.subscribed {
 		for _, name := range slices.Clone(c.subscribed[kind]) {
@@ -159,8 +160,8 @@ func publish(kind int) func(n *Node, args []string) {
 	}
 }
 
-// publish pushes a message to this node's subscribers, and returns the number of subscribers. The subscribers of the
-// channel come first, and then the subscribers of patterns, each in the order of their subscriptions.
+// publish pushes a message to this node's subscribers, and returns how many there are. The subscribers of the channel
+// come first, and then the subscribers of patterns, each in the order of their subscriptions.
 func (n *Node) publish(kind int, name, message string) (receivers int64) {
 	if i, found := n.audiences[kind].find(name); found {
 		a := &n.audiences[kind]
@@ -177,8 +178,8 @@ func (n *Node) publish(kind int, name, message string) (receivers int64) {
 	return receivers
 }
 
-// pushTo pushes words to connections at the end of the current turn of the event loop. channel and message identify the
-// content of the push.
+// pushTo pushes words to several connections at the end of the current turn of the event loop. channel and message
+// identify the content of the push.
 func (n *Node) pushTo(conns []uint64, channel, message string, words ...string) int64 {
 	key := n.second().Text(channel).Text(message).Text(words[0])
 	for _, id := range conns {
@@ -199,7 +200,7 @@ func (n *Node) push(conn uint64, key sim.Key, w resp.Writer) {
 	n.heldBytes = w.Out
 }
 
-// pubSub implements PUBSUB. Channels are listed by name. Redis does not define their order.
+// pubSub implements PUBSUB. It lists channels in the order of their names; in Redis, the order is not defined.
 func pubSub(n *Node, args []string) {
 	sub := strings.ToLower(args[1])
 	kind := toChannels

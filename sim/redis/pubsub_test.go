@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// listen waits up to a second for a push from a server on connection n, and records the push.
+// listen waits up to a second for a push from a server on connection n, and logs it.
 func (s *session) listen(to sim.ProcessID, n int) {
 	b, status := s.Receive(sim.Conn{Server: to, N: n}, time.Second)
 	said := strings.ReplaceAll(strings.TrimSuffix(string(b), "\r\n"), "\r\n", " ")
@@ -46,8 +46,8 @@ func TestMessagesReachThoseWhoListenOnceAndInOrder(t *testing.T) {
 		"106ms client-2 PUBLISH two 3: :0", "1.104s client-1 hears nothing", "2.104s client-1 hears nothing")
 }
 
-// A message to a master is also sent to the subscribers of its replicas. A message to a replica is not sent to the
-// master. No message is written to the file.
+// A message that is published at a master also reaches the subscribers of its replicas. A message that is published at
+// a replica does not reach the master. No message is written to the append-only file.
 func TestMessagesReachTheSubscribersOfReplicas(t *testing.T) {
 	c := newCluster(t, redis.Config{Persistence: store.Always}, 1)
 	c.client("client-1", 0, func(s *session) {
@@ -119,7 +119,7 @@ func TestClosedConnectionsLeaveNothingBehind(t *testing.T) {
 	}
 }
 
-// The end of a connection is a message like any other: a cut delays it.
+// A cut delays the end of a connection, just like any other message.
 func TestServerBehindACutDoesNotKnowThatItsClientHasGone(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 0, func(s *session) {
@@ -139,9 +139,9 @@ func TestServerBehindACutDoesNotKnowThatItsClientHasGone(t *testing.T) {
 	want(t, "said", c.said, "502ms client-2 PUBLISH free 1: :1", "1.504s client-2 PUBLISH free 2: :0")
 }
 
-// A Sentinel that changes the role of a node makes the node disconnect its clients (sentinelSendSlaveOf in Redis's
-// sentinel.c), so that the clients ask again which node is the master. This happens to the new master, and to the old
-// master when it is reconfigured.
+// A Sentinel that changes a node's role makes the node disconnect its clients, so that they ask again which node is the
+// master (sentinelSendSlaveOf in Redis's sentinel.c). This happens to the new master, and to the old master when it is
+// reconfigured.
 func TestNodeWhoseRoleChangesClosesItsConnections(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1).watch(redis.SentinelConfig{ReconfigureAfter: 2 * time.Second})
 	for i, name := range []sim.ProcessID{master, replica1} {
@@ -159,13 +159,13 @@ func TestNodeWhoseRoleChangesClosesItsConnections(t *testing.T) {
 	c.run(10 * time.Second)
 	want(t, "said", untimed(c.said), "client-1 hears nothing", "client-2 hears nothing", "client-2 hears closed",
 		"client-2 EXEC: -ERR EXEC without MULTI", "client-2 PUBSUB CHANNELS: *0",
-		// The switch is announced about a second after the promotion, and the old master is reconfigured two seconds
-		// later.
+		// The new master is announced about a second after its promotion, and the old master is reconfigured two
+		// seconds later.
 		"client-1 hears nothing", "client-1 hears nothing", "client-1 hears nothing", "client-1 hears closed",
 		"client-1 EXEC: -ERR EXEC without MULTI", "client-1 PUBSUB CHANNELS: *0")
 }
 
-// Clients that wait for replicas when the role changes are disconnected like all others, and get no reply.
+// When the role changes, clients that wait for replicas are disconnected like all other clients, and get no reply.
 func TestWaitOfANodeWhoseRoleChangesEndsWithItsConnection(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1).watch(redis.SentinelConfig{ReconfigureAfter: -1})
 	c.Cut(master, replica1)
@@ -181,7 +181,7 @@ func TestWaitOfANodeWhoseRoleChangesEndsWithItsConnection(t *testing.T) {
 	want(t, "said", untimed(c.said), "client-1 SET lock a: +OK", "client-1 WAIT: reset true", "client-1 hears closed")
 }
 
-// REPLICAOF by a client disconnects only clients that wait for replicas. They get an error as reply.
+// When a client sends REPLICAOF, only clients that wait for replicas are disconnected. They get an error as reply.
 func TestReplicaOfDisconnectsThoseWhoWait(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1)
 	c.Cut(master, replica1)

@@ -18,7 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// cannotCompare skips a test if this machine lacks what it needs. At full size it fails the test instead.
+// cannotCompare skips a test if this machine lacks what the test needs. In a full test run, it fails the test instead.
 func cannotCompare(t *testing.T, why string) {
 	t.Helper()
 	if testkit.Full() {
@@ -37,13 +37,14 @@ func tool(t *testing.T, name string) string {
 	return path
 }
 
-// start starts a redis-server that ends with the test, and waits until its log contains the text ready.
+// start starts a redis-server, which is stopped when the test ends. It waits until the server's log contains the text
+// ready.
 func start(t *testing.T, ready string, env []string, args ...string) {
 	t.Helper()
 	startProgram(t, tool(t, "redis-server"), ready, env, args...)
 }
 
-// startProgram starts the redis-server at path, like start.
+// startProgram does the same as start, with the redis-server at path.
 func startProgram(t *testing.T, path, ready string, env []string, args ...string) {
 	t.Helper()
 	cmd := exec.Command(path, args...)
@@ -86,8 +87,8 @@ func connect(t *testing.T, network, address string) *realRedis {
 	return &realRedis{t: t, conn: conn, r: bufio.NewReader(conn), patience: 2 * time.Second}
 }
 
-// realServer is a redis-server process on this machine, empty and without persistence, on a socket in a temporary
-// folder. The test controls the server's wall clock. The server deletes expired keys only when a command accesses them.
+// realServer is an empty redis-server process on this machine. It has no persistence, and listens on a socket in a
+// temporary folder. The test controls its wall clock. It deletes expired keys only when a command accesses them.
 type realServer struct {
 	t      *testing.T
 	socket string

@@ -13,17 +13,17 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// standing is what a reader of the records knows about a key, or a member of a key, on a server.
+// standing is what the records say about a key, or a member of a key, on a server.
 type standing struct {
 	of    history.Attempt
 	until history.Time
 }
 
-// account is what exists on a server, according to its records.
+// account contains what exists on a server according to its records.
 type account map[[2]string]standing
 
-// note updates the account with a record, as a reader of the history would do. A record of a key that does not exist on
-// the server changes nothing.
+// note updates the account as a reader of the history would do after reading a record. A record about a key that does
+// not exist on the server changes nothing.
 func (a account) note(e *history.Event) {
 	p := [2]string{string(e.Lock), e.Member}
 	was, there := a[p]
@@ -42,14 +42,14 @@ func (a account) note(e *history.Event) {
 type bookkeeper struct {
 	*groupOfThree
 	accounts map[sim.ProcessID]account
-	// replaced is what existed on a node before it was promoted. The node must record when these keys expire.
+	// replaced contains what existed on each node before it was promoted. The node must record when these keys expire.
 	replaced map[sim.ProcessID]account
 	group    *Group
 	family   []string // patterns of the commands that clients mostly send
 	attempts int      // number of attempts so far; several consecutive commands belong to one
 }
 
-// desk is the host of a node whose records are checked. Deadlines in the records are times of the host's wall clock.
+// desk is the host of a node whose records are checked. Deadlines in the records are times on the host's wall clock.
 type desk struct {
 	host
 	books *bookkeeper
@@ -107,14 +107,14 @@ func (b *bookkeeper) start(m *member) {
 	m.node.Start(desk{host{m, b.groupOfThree}, b})
 }
 
-// pass lets time pass for all nodes.
+// pass makes time pass for all nodes.
 func (b *bookkeeper) pass(d time.Duration) {
 	for _, m := range b.nodes {
 		m.sleep(d) // for a node that is down this only moves its clocks
 	}
 }
 
-// holds returns the keys and members that exist on a node by the node's own clock.
+// holds returns the keys and members that exist on a node according to the node's own clock.
 func (m *member) holds() account {
 	is := account{}
 	for _, h := range m.node.data.Snapshot().Holdings() {
@@ -149,7 +149,7 @@ func (b *bookkeeper) audit() {
 	}
 }
 
-// order makes the Sentinel order all nodes to follow the given node. Messages to a server that is down are lost.
+// order makes the Sentinel order all nodes to follow the given node. Orders to a node that is down are lost.
 func (b *bookkeeper) order(to *member) {
 	for _, m := range b.nodes {
 		if m.up {
@@ -218,8 +218,8 @@ func (b *bookkeeper) act(v vocabulary) {
 }
 
 // TestRecordsShowWhatIsThere performs random actions on a single node and on a group: commands, clocks that jump
-// forward and back, stops of every kind, starts, promotions and full resyncs. After each step, a reader of a master's
-// records must know exactly what the master has.
+// forward and back, stops of every kind, starts, promotions and full resyncs. After each step, a master's records must
+// tell a reader exactly what the master has.
 func TestRecordsShowWhatIsThere(t *testing.T) {
 	groups := testkit.Size(400, 4000)
 	seen := map[string]int{}

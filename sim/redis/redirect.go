@@ -13,9 +13,8 @@ const (
 	tryAgain  = "TRYAGAIN Multiple keys request during rehashing of slot"
 )
 
-// takeAsking notes whether a request follows ASKING. ASKING applies to the next request or transaction, even if that
-// request or transaction is refused. name is the command's name, or "" if the command is unknown or the request is
-// malformed.
+// takeAsking records whether a request follows ASKING. ASKING applies to the next request or transaction, even if that
+// is refused. name is the command's name, or "" if the command is unknown or the request is malformed.
 func (n *Node) takeAsking(name string) {
 	if n.member == nil || n.conn == 0 || n.inScript || n.inExec {
 		return
@@ -26,8 +25,8 @@ func (n *Node) takeAsking(name string) {
 	}
 }
 
-// redirection returns the error with which a member of a cluster refuses a request because it does not serve the
-// request's keys (getNodeByQuery). It returns "" if the node serves them.
+// redirection returns the error with which a member of a cluster refuses a request whose keys it does not serve
+// (getNodeByQuery). It returns "" if the node serves them.
 func (n *Node) redirection(c *nodeCommand, args []string) string {
 	if n.conn == 0 || n.inScript || n.inExec {
 		return ""
@@ -57,9 +56,8 @@ func (c *nodeCommand) stored(keys []string) []string {
 	return keys
 }
 
-// away returns the error for a request with the given keys, or "" if this node serves the request. stored lists the
-// keys that are not shard channels. Messages on shard channels are served by replicas too, and also while the cluster
-// is down.
+// away returns the error for a request with the given keys, or "" if this node serves the request. stored contains the
+// keys that are not shard channels. Replicas also serve messages on shard channels, even while the cluster is down.
 func (n *Node) away(keys, stored []string, writes, asking, toShard bool) string {
 	if len(keys) == 0 {
 		return ""
@@ -101,8 +99,8 @@ func sentTo(how string, slot int, p *peer) string {
 	return how + " " + strconv.Itoa(slot) + " " + string(p.name) + ":" + resp.Port
 }
 
-// sendAway replies with a redirection. If a transaction is open, its EXEC will fail. A redirected EXEC ends the
-// transaction.
+// sendAway replies with a redirection. If a transaction is open, its EXEC will fail. If the redirected command is EXEC
+// itself, the transaction ends.
 func (n *Node) sendAway(c *nodeCommand, where string) {
 	if t := n.transaction(); t != nil {
 		if t.refused = true; c.Name == "exec" {
@@ -112,7 +110,7 @@ func (n *Node) sendAway(c *nodeCommand, where string) {
 	n.data.ReplyError(where)
 }
 
-// keysOf returns the keys of a request or, for commands about messages, its shard channels.
+// keysOf returns the keys of a request. For commands that concern messages, it returns the shard channels.
 func (c *nodeCommand) keysOf(args []string) []string {
 	at := c.keys
 	switch {
@@ -165,7 +163,7 @@ func asks(n *Node, _ []string) {
 	n.data.ReplyOK()
 }
 
-// notInCluster replies with an error if the node is in no cluster, and reports whether it has replied.
+// notInCluster replies with an error if the node is not in a cluster, and reports whether it has replied.
 func (n *Node) notInCluster() bool {
 	if n.member == nil {
 		n.data.ReplyError("ERR This instance has cluster support disabled")

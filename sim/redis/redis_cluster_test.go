@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/lua"
 )
 
-// newMembers returns a Redis Cluster of three masters with the given number of replicas each. All messages take a
+// newMembers returns a Redis Cluster with three masters, each with the given number of replicas. All messages take a
 // millisecond. redis-2 serves the slot of the key "lock".
 func newMembers(t *testing.T, seed uint64, replicas int, timeout time.Duration) *cluster {
 	c := &cluster{World: sim.New(seed, sim.Options{Delay: sim.Delay{Lo: ms, Hi: ms}}), t: t,
@@ -108,8 +108,8 @@ func TestMembersSendClientsToTheOwnerOfASlot(t *testing.T) {
 		"client-1 INFO cluster: $30 # Cluster cluster_enabled:1 ")
 }
 
-// TestAFailedMemberIsReplacedByItsReplica: replication is asynchronous, so a lock that had not reached the replica is
-// lost, as with a Sentinel. The old master comes back as a replica.
+// TestAFailedMemberIsReplacedByItsReplica: replication is asynchronous. So, as with a Sentinel, a lock that has not
+// reached the replica is lost. The old master comes back as a replica.
 func TestAFailedMemberIsReplacedByItsReplica(t *testing.T) {
 	for seed := range uint64(20) {
 		c := newMembers(t, seed, 1, time.Second)
@@ -147,7 +147,7 @@ func TestAFailedMemberIsReplacedByItsReplica(t *testing.T) {
 }
 
 // TestAMasterCutOffStopsServing: a master that reaches only a minority stops serving at about the time when the other
-// masters replace it. The writes that it accepted until then are lost.
+// masters replace it. Writes that it has accepted in the meantime are lost.
 func TestAMasterCutOffStopsServing(t *testing.T) {
 	for seed := range uint64(20) {
 		c := newMembers(t, seed, 1, 2*time.Second)
@@ -190,8 +190,8 @@ func TestNobodyIsElectedWithoutAMajority(t *testing.T) {
 		"client-1 GET lock: -CLUSTERDOWN The cluster is down")
 }
 
-// TestOrdersToFailOver: a replica takes over when CLUSTER FAILOVER or a fault orders it to, although its master works.
-// The old master then follows it immediately.
+// TestOrdersToFailOver: a replica replaces its master when CLUSTER FAILOVER or a fault orders this, even though the
+// master works. The old master then follows it immediately.
 func TestOrdersToFailOver(t *testing.T) {
 	for how, order := range map[string]func(c *cluster, s *session){
 		"FORCE":    func(_ *cluster, s *session) { s.ask("redis-2-replica-2", 0, "CLUSTER", "FAILOVER", "FORCE") },
@@ -244,8 +244,8 @@ func TestTheReplicaWithTheMostDataIsElected(t *testing.T) {
 	}
 }
 
-// TestASlotIsMoved: while a slot is being moved, clients are sent to the importing node for keys that the old node no
-// longer has. In the end, all members know the new owner.
+// TestASlotIsMoved: while a slot is being moved, clients are redirected to the importing node for keys that the old
+// node no longer has. In the end, all members know the new owner.
 func TestASlotIsMoved(t *testing.T) {
 	c := newMembers(t, 1, 0, time.Second)
 	c.client("client-1", 10*ms, func(s *session) {

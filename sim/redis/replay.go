@@ -7,10 +7,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// replay applies effects in order, when a node loads its file or receives effects from its master.
+// replay applies effects in order, when a node loads its append-only file or receives effects from its master.
 //
-// Invariant: no key is hidden during the replay. Even if a key has expired by the clock, effects still apply to it.
-// Otherwise a DEL would not find the expired key, and the old key could reappear later, instead of a key that was set
+// Invariant: no key is hidden during the replay. Effects apply to a key even if it has expired according to the clock.
+// Otherwise a DEL would not find the expired key. The old key could then reappear later, in place of a key that was set
 // after the DEL.
 func (n *Node) replay(list []store.Effect) {
 	n.data.Unveil()
@@ -25,10 +25,10 @@ func (n *Node) replay(list []store.Effect) {
 	n.data.Attempt, n.data.Out = "", n.data.Out[:0]
 }
 
-// replaying reports whether effects are being applied. Nothing expires during that time.
+// replaying reports whether effects are being replayed. Nothing expires during that time.
 func (n *Node) replaying() bool { return n.data.Loading || n.repl.applying }
 
-// hooks implements the functions of the node that its data calls.
+// hooks implements the functions that the data of a node calls on the node.
 type hooks Node
 
 func (h *hooks) Replica() bool    { return h.repl.master != "" }
@@ -66,7 +66,7 @@ func (h *hooks) Flushed() {
 	(*Node)(h).invalidateAll()
 }
 
-// Log adds an effect to the effects of the current turn of the event loop, for the file and for the replicas.
+// Log adds an effect to those of the current turn of the event loop, for the append-only file and for the replicas.
 func (h *hooks) Log(e store.Effect) {
 	if h.data.Loading || h.cfg.Persistence == store.None && !h.repl.involved {
 		return
@@ -87,20 +87,20 @@ func (h *hooks) LogCommand(args []string) {
 	}
 	name := (*Node)(h).find(args[0]).Name // always in the same spelling
 	if h.repl.involved {
-		// copy the arguments, since replicas keep them
+		// The arguments are copied, since replicas keep them.
 		h.Log(store.Effect{Op: store.OpCommand, Args: append([]string{name}, args[1:]...)})
 		return
 	}
 	h.Log(store.Effect{Op: store.OpCommand, Args: h.aof.Keep(name, args[1:])})
 }
 
-// load replays the file. Nothing expires during that time.
+// load replays the append-only file. Nothing expires during that time.
 func (n *Node) load() {
 	n.data.Quietly(func() { n.replay(n.aof.All()) })
 }
 
-// compare hides keys that expired while the node was down. It also records how the data differs from the data at the
-// time when the process stopped. A replica skips both steps, because it gets all its data from its master.
+// compare hides keys that expired while the node was down. It also records how the data differs from the data that the
+// process had when it stopped. A replica skips both steps, because it gets all its data from its master.
 func (n *Node) compare() {
 	was := n.before
 	n.before = nil
@@ -115,7 +115,7 @@ func (n *Node) compare() {
 }
 
 // compareWith hides keys that have expired. It also records how the data differs from what existed before, according to
-// the records. A key that is gone, and whose deadline has passed, is recorded as expired. A key with another value,
+// the records. If a key is gone and its deadline has passed, the key is recorded as expired. A key with another value,
 // owner or deadline is recorded as gone and set again.
 func (n *Node) compareWith(before []store.Holding, lost history.Why) {
 	n.data.Quietly(n.data.ExpireDue) // without records, because these depend on what existed before
@@ -125,14 +125,14 @@ func (n *Node) compareWith(before []store.Holding, lost history.Why) {
 	n.data.NoteEnds()
 }
 
-// compareOne does the work of compareWith for one key or member. before or after is nil if the key did not exist at
-// that time.
+// compareOne does the work of compareWith for a single key or member. before or after is nil if the key did not exist
+// at that time.
 func (n *Node) compareOne(before, after *store.Holding, lost history.Why) {
 	if before != nil && before.Ended {
 		before = nil
 	}
 	if after != nil && n.data.Now > after.Deadline {
-		// the key was set while the node was deposed
+		// The key was set while the node was deposed.
 		if (before == nil || before.Owner != after.Owner) && n.stands(after) {
 			n.data.Record(after.Gone(history.Expired))
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// groupOfThree is a group of three nodes. A test moves their clocks and delivers the messages between them.
+// groupOfThree is a group of three nodes. The test moves their clocks and delivers the messages between them.
 type groupOfThree struct {
 	t      *testing.T
 	r      *rand.Rand
@@ -21,8 +21,8 @@ type groupOfThree struct {
 	report []string // the steps so far, for the message if the test fails
 }
 
-// member is a node, together with the effects that have reached it, in the order in which they arrived. If a node that
-// never hides anything replays these effects, it has the same data.
+// member is a node, together with the effects that it has received, in order. If a node that never hides anything
+// replays these effects, it gets the same data.
 type member struct {
 	*machine
 	name    sim.ProcessID
@@ -66,7 +66,7 @@ func newGroupOfThree(t *testing.T, r *rand.Rand, p store.Policy) *groupOfThree {
 	return s
 }
 
-// deliver delivers the next message to a node, and records the data that it contains.
+// deliver delivers the next message to a node, and stores the effects in the message.
 func (s *groupOfThree) deliver(m *member) {
 	if len(m.inbox) == 0 {
 		return
@@ -91,7 +91,7 @@ func (s *groupOfThree) deliver(m *member) {
 	}
 }
 
-// dataOf returns the data that results from effects.
+// dataOf returns the data that results from applying the effects.
 func dataOf(list []store.Effect) []store.Key {
 	plain := New(Config{Version: Redis8})
 	plain.data.Quietly(func() { plain.replay(list) })
@@ -127,7 +127,7 @@ func (s *groupOfThree) promote(m *member) {
 	s.same("after the promotion of "+string(m.name), m, was)
 }
 
-// list describes keys, but not the information that is kept for records.
+// list describes keys, without the information that only the records need.
 func list(keys []store.Key) string {
 	var b strings.Builder
 	for _, k := range keys {
@@ -196,7 +196,7 @@ func (s *groupOfThree) step(v vocabulary) {
 
 // TestDataOutlivesRestartsAndPromotions runs a group with random commands, clocks that jump forward and back, restarts
 // and promotions. After a clean restart, a node has the same data as before, including hidden keys. After a promotion,
-// it has the data that had arrived.
+// it has the data that had reached it.
 func TestDataOutlivesRestartsAndPromotions(t *testing.T) {
 	groups := 400
 	if !testkit.Full() {

@@ -9,10 +9,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// tickEvery is how often a replica sends an acknowledgment, and how often a master counts its replicas.
+// tickEvery is the interval at which a replica sends acknowledgments, and at which a master counts its replicas.
 const tickEvery = time.Second
 
-// tickFirst sets the timer for the work that is done once a second. It is called when the process starts.
+// tickFirst is called when the process starts. It sets the timer for the work that is done once a second.
 func (n *Node) tickFirst() {
 	n.tickAfter(time.Duration(n.host.Rand("first tick", n.second()) % uint64(tickEvery)))
 }
@@ -39,7 +39,7 @@ func (n *Node) ticked() {
 	n.tickAfter(tickEvery)
 }
 
-// askForAll asks the master for all data.
+// askForAll asks the master to send all its data.
 func (n *Node) askForAll() {
 	key := n.second()
 	n.post(n.repl.master, phasePsync, key, psync{key})
@@ -52,7 +52,7 @@ func (n *Node) acknowledge(key sim.Key) {
 	}
 }
 
-// follow applies effects of the master. During that time, nothing expires and nothing is recorded, because the master
+// follow applies effects from the master. During that time, nothing expires and nothing is recorded, because the master
 // is responsible for both.
 func (n *Node) follow(from sim.ProcessID, m effects) {
 	r := &n.repl
@@ -86,8 +86,8 @@ func (n *Node) resync(from sim.ProcessID, m fullCopy) {
 	n.acknowledge(m.key)
 }
 
-// obey makes the node a replica of master or, if master is the node's own name, a master. It reports whether the node's
-// role or master changed.
+// obey makes the node a replica of the given master or, if that is the node itself, a master. It reports whether this
+// has changed the node's role or master.
 func (n *Node) obey(master sim.ProcessID) (changed bool) {
 	was := n.repl.master
 	switch master {
@@ -100,8 +100,8 @@ func (n *Node) obey(master sim.ProcessID) (changed bool) {
 	return n.repl.master != was
 }
 
-// promote makes a replica a master, with the data that has arrived. The group records which data is missing on the new
-// master.
+// promote makes a replica a master, with the data that has reached it. The group records which data the new master
+// lacks.
 func (n *Node) promote() {
 	r := &n.repl
 	if r.master == "" {
@@ -116,8 +116,8 @@ func (n *Node) promote() {
 	n.data.NoteEnds()
 }
 
-// reinstate handles an order to a deposed master to be master again, if it arrives before the node has begun to follow
-// the new master. The node keeps its own data. The group records that the node is the master again.
+// reinstate handles an order that makes a deposed master the master again before it has begun to follow the new master.
+// The node keeps its own data. The group records that the node is the master again.
 func (n *Node) reinstate(master sim.ProcessID) {
 	if g := n.cfg.Group; g != nil && master == n.host.Name() && n.repl.master == "" && g.master != master {
 		g.promoted(n)
@@ -175,7 +175,7 @@ func (n *Node) replaceBy(image []store.Effect) {
 	n.startFile()
 }
 
-// replid returns a replication id as Redis writes it: forty hexadecimal digits.
+// replid returns a replication ID in the format of Redis: forty hexadecimal digits.
 func (s streamID) replid() string {
 	return lua.SHA1Hex(string(s.master) + "/" + strconv.Itoa(s.number))
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// benchmarkGroup runs a client that sends requests one after another, as fast as the replies arrive.
+// benchmarkGroup runs a client that sends one request after another, each as soon as the previous reply has arrived.
 func benchmarkGroup(b *testing.B, cfg redis.Config, replicas int, requests ...[]string) {
 	names := []sim.ProcessID{master, replica1, replica2}[:replicas+1]
 	nodes := make([]*redis.Node, len(names))
@@ -49,7 +49,7 @@ var (
 	waitOne = []string{"WAIT", "1", "1000"}
 )
 
-// BenchmarkReplicatedSet measures one SET in the simulator, including its messages and the work of the replicas.
+// BenchmarkReplicatedSet measures a SET in the simulator, including its messages and the work of the replicas.
 func BenchmarkReplicatedSet(b *testing.B) {
 	b.Run("alone", func(b *testing.B) { benchmarkGroup(b, redis.Config{}, 0, setLock) })
 	b.Run("1 replica", func(b *testing.B) { benchmarkGroup(b, redis.Config{}, 1, setLock) })

@@ -21,17 +21,18 @@ type streamID struct {
 
 // replication is the replication state of a node.
 type replication struct {
-	// involved is set once the node takes part in replication. Until then, the node does no work for replication.
+	// involved is true once the node takes part in replication. Until then, the node does no work for replication.
 	involved bool
 	// master is the node that this replica follows. It is empty on a master. Like redis.conf, it survives the end of
 	// the process.
 	master sim.ProcessID
 	// restricted is true if the node may have to refuse writes.
 	restricted bool
-	// tick is the number of the current once-a-second timer. Timers with other numbers are ignored.
+	// tick is the number of the current timer for the work that is done once a second. Timers with other numbers are
+	// ignored.
 	tick uint64
-	// The node's data is the result of the first offset effects of the stream with the given id. On a replica, this is
-	// true only once it is linked.
+	// The node's data is the result of the effects in the stream with this ID, up to the given offset. On a replica,
+	// this is true only once it is linked.
 	id     streamID
 	offset int64
 	begun  int // number of streams that this node has begun
@@ -54,13 +55,13 @@ type replication struct {
 	observer sim.ProcessID // the Sentinel that has sent a probe to this node; empty if none has
 	ordered  sim.ProcessID // the master that a FailOver fault has ordered, until the order is carried out
 
-	// The fields below are used only for records. recorded contains what a deposed master had when it was deposed. had
-	// is its data, if it stopped before it got its new master's data.
+	// The fields below are used only for records. recorded contains what a deposed master had at the time when it was
+	// deposed. had is the node's own data if it stopped before it received the new master's data.
 	recorded map[store.Title]bool
 	had      *store.Snapshot
 }
 
-// replica is what a master knows about one of its replicas.
+// replica is a master's knowledge about one of its replicas.
 type replica struct {
 	name   sim.ProcessID
 	online bool          // the replica has received all data and follows the master
@@ -78,7 +79,7 @@ type outgoing struct {
 	body  any
 }
 
-// The messages between nodes. A message that expects an answer has a key, and the answer has the same key.
+// The messages between nodes. If a message expects an answer, it has a key, and the answer has the same key.
 type (
 	// effects contains the changes of one turn of the event loop, and the replication offset after them. The receiver
 	// acknowledges urgent effects immediately.
@@ -89,7 +90,7 @@ type (
 		urgent bool
 		key    sim.Key
 	}
-	// fullCopy is all data of the master, with the offset at which it was copied.
+	// fullCopy contains all data of the master, and the offset at which the data was copied.
 	fullCopy struct {
 		id     streamID
 		offset int64
@@ -98,14 +99,15 @@ type (
 	}
 	// getAck corresponds to REPLCONF GETACK.
 	getAck struct{ key sim.Key }
-	// ack is an acknowledgment by a replica, like REPLCONF ACK. It includes the offset on disk, like FACK.
+	// ack is an acknowledgment from a replica, like REPLCONF ACK. It includes the offset up to which data is on disk,
+	// like FACK.
 	ack struct {
 		id             streamID
 		offset, synced int64
 	}
-	// psync asks for all data.
+	// psync asks a master for all its data.
 	psync struct{ key sim.Key }
-	// leave tells a master that a replica no longer follows it. In Redis, the master learns this when the connection
+	// leave tells a master that a replica no longer follows it. In Redis, the master learns this because the connection
 	// ends.
 	leave struct{}
 )
@@ -182,7 +184,7 @@ func (n *Node) endReplication() {
 	}
 }
 
-// end returns the replication offset after everything that has been executed.
+// end returns the replication offset at the end of everything that has been executed.
 func (r *replication) end() int64 { return r.offset + int64(len(r.pending)) }
 
 // Receive handles a message from another server.
@@ -241,14 +243,14 @@ func (n *Node) post(to sim.ProcessID, phase string, key sim.Key, body any) {
 // repeatedly.
 func (n *Node) second() sim.Key { return sim.Key(n.host.Monotonic() / time.Second) }
 
-// keyOf derives the [sim.Key] of a message from the last effect that the message contains. It does not use the
-// replication offset, which depends on writes of other clients.
+// keyOf derives the [sim.Key] of a message from the last effect in the message. It does not use the replication offset,
+// because the offset depends on writes of other clients.
 func (n *Node) keyOf(list []store.Effect) sim.Key {
 	last := &list[len(list)-1]
 	return n.second().Text(string(last.Attempt)).Text(last.Key).Word(uint64(last.Op))
 }
 
-// endReplicationTurn is called at the end of a turn of the event loop. It carries out a change of role that was ordered
+// endReplicationTurn is called at the end of a turn of the event loop. It executes a change of role that was ordered
 // during the turn, and sends the turn's changes to the replicas.
 func (n *Node) endReplicationTurn() {
 	if to := n.repl.ordered; to != "" {
@@ -260,7 +262,7 @@ func (n *Node) endReplicationTurn() {
 	n.feed()
 }
 
-// feed sends the replicas the changes that the current turn of the event loop has made so far.
+// feed sends the replicas the changes that were made so far in the current turn of the event loop.
 func (n *Node) feed() {
 	r := &n.repl
 	if len(r.pending) > 0 {
@@ -284,8 +286,8 @@ func (n *Node) feed() {
 	}
 }
 
-// sendCopy sends all data to a replica. From then on, the replica also gets all changes. key is the key of the message
-// that requested the data.
+// sendCopy sends all data to a replica, which from then on also gets all changes. key is the key of the message that
+// requested the data.
 func (n *Node) sendCopy(to sim.ProcessID, key sim.Key) {
 	n.feed() // before the replica joins, since the copy contains these changes
 	r := n.replicaNamed(to)
@@ -307,8 +309,8 @@ func (n *Node) replicaNamed(name sim.ProcessID) *replica {
 	return nil
 }
 
-// takeAck records the offset that a replica has acknowledged. If the replica follows another stream, takeAck sends it
-// all data.
+// takeAck records the offset that a replica has acknowledged. If the replica follows another stream, takeAck sends all
+// data to it.
 func (n *Node) takeAck(from sim.ProcessID, m ack) {
 	if n.repl.master != "" {
 		return
@@ -350,7 +352,7 @@ func (n *Node) acked(b *blocked) (count int64) {
 	return count
 }
 
-// refusesWrites returns the error for every write if the node currently refuses writes. Otherwise it returns "".
+// refusesWrites returns the error with which the node currently refuses all writes, or "" if it accepts them.
 func (n *Node) refusesWrites() string {
 	r := &n.repl
 	switch {
@@ -364,8 +366,8 @@ func (n *Node) refusesWrites() string {
 	return ""
 }
 
-// countGood counts the replicas that have sent an acknowledgment within the maximum lag, in whole seconds of the wall
-// clock. As in Redis, the node counts once a second, and when a replica joins or leaves (refreshGoodSlavesCount).
+// countGood counts the replicas whose last acknowledgment is no older than the maximum lag, in whole seconds of the
+// wall clock. As in Redis, the node counts once a second, and when a replica joins or leaves (refreshGoodSlavesCount).
 func (n *Node) countGood() {
 	n.repl.good = 0
 	for i := range n.repl.replicas {
@@ -376,5 +378,5 @@ func (n *Node) countGood() {
 	}
 }
 
-// lag returns the time since a replica's last acknowledgment, in seconds of the wall clock.
+// lag returns the time that has passed since a replica's last acknowledgment, in seconds of the wall clock.
 func (r *replica) lag(wall int64) int64 { return wall/int64(time.Second) - r.at/int64(time.Second) }

@@ -27,7 +27,8 @@ func TestWait(t *testing.T) {
 		s.do(master, "MULTI")
 		s.do(master, "SET lock c")
 		s.do(master, "WAIT 2 0")
-		// WAIT counts the replicas that have b, which was written before MULTI. No replica has been asked yet.
+		// WAIT counts the replicas that have the write of b, which was made before MULTI. No replica has been asked for
+		// an acknowledgment yet.
 		s.do(master, "EXEC")
 		s.say("%s", s.ask(master, 0, "EVAL", "redis.call('set', 'lock', 'd') return redis.call('wait', 2, 0)", "0"))
 		s.do(master, "WAIT x 0")
@@ -36,7 +37,7 @@ func TestWait(t *testing.T) {
 		s.do(replica1, "WAIT 0 0")
 		s.do(replica1, "WAIT x 0")
 	})
-	// WAIT does not wait for writes of other clients
+	// WAIT does not wait for the writes of other clients.
 	c.client("client-2", time.Second, func(s *session) { s.do(master, "WAIT 1 0") })
 	c.run(5 * time.Second)
 	const onReplica = "-ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a " +
@@ -179,8 +180,8 @@ func TestIsolatedMasterAcceptsWritesForTheLag(t *testing.T) {
 		"13.016s client-1 DEL lock: :1")
 }
 
-// TestGoodReplicasAreCountedOnceASecond: after the replica is heard from again, writes are still refused for up to a
-// second. After the replica has been silent for too long, writes are still accepted for up to a second.
+// TestGoodReplicasAreCountedOnceASecond: when the master hears from its replica again, it may still refuse writes for
+// up to a second. When the replica has been silent for too long, it may still accept writes for up to a second.
 func TestGoodReplicasAreCountedOnceASecond(t *testing.T) {
 	stale := 0
 	for seed := range uint64(50) {
@@ -345,8 +346,8 @@ func TestReplicaOfMovesANode(t *testing.T) {
 		"redis-1-replica-1: own gone of client-1/1, lost in failover")
 }
 
-// failoverLock is an example of a client. It acquires a lock from the master of a group with a Sentinel. The client
-// holds the lock only if a replica has the key, too.
+// failoverLock is an example of a lock client for a group with a Sentinel. It acquires the lock from the master. The
+// client holds the lock only once a replica has the key, too.
 func failoverLock(s *session, value string) (master sim.ProcessID, held bool) {
 	fields := strings.Fields(s.ask(observer, 0, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", "redis-1"))
 	master = sim.ProcessID(fields[2])

@@ -12,7 +12,7 @@ var preludes = []string{"HELLO 3", "HELLO 3", "HELLO 2", "HELLO 3; CLIENT TRACKI
 	"HELLO 3; CLIENT TRACKING ON OPTIN", "HELLO 3; CLIENT TRACKING ON OPTOUT", "HELLO 3; CLIENT TRACKING ON BCAST",
 	"HELLO 3; CLIENT TRACKING ON BCAST NOLOOP PREFIX a PREFIX b", "CLIENT TRACKING ON"}
 
-// modern are the patterns of commands about protocols and tracking.
+// modern are patterns of commands that concern protocol versions and tracking.
 var modern = []string{"HELLO 2|3|3|4|1|x", "HELLO", "HELLO 3 SETNAME M", "HELLO 3 AUTH default V", "HELLO 2 AUTH tom V",
 	"HELLO 3 AUTH", "HELLO 3 SETNAME",
 	"HELLO 3 foo", "CLIENT TRACKING ON|OFF|on|foo", "CLIENT TRACKING ON OPTIN|OPTOUT|NOLOOP|BCAST|foo",
@@ -38,7 +38,7 @@ var cached = []string{"GET K", "GET K", "MGET K+", "EXISTS|TOUCH K+", "TTL|PTTL|
 	"EVAL redis.call('publish','one','m')return(redis.call('set',KEYS[1],'v')) 1 K",
 	"EVAL return(redis.call('dbsize')) 2 K K"}
 
-// typed are scripts that use RESP3, or return its types.
+// typed are scripts that use RESP3 or return values of its types.
 var typed = []string{"redis.setresp(3)return(redis.call('hgetall',KEYS[1]))",
 	"redis.setresp(3)return(redis.call('smembers',KEYS[1]))",
 	"redis.setresp(3)return(redis.call('zscore',KEYS[1],'x'))", "redis.setresp(3)return(redis.call('get',KEYS[1]))",
@@ -51,8 +51,8 @@ var typed = []string{"redis.setresp(3)return(redis.call('hgetall',KEYS[1]))",
 	"redis.setresp(3)return(redis.call('set',KEYS[1],'v','NX'))"}
 
 // TestNodeAnswersAsRedisInRESP3 sends random commands to the node and to a real Redis, on connections that use RESP3
-// and may track keys. Replies must be the same, byte for byte, and the same pushes must come before and after each
-// reply.
+// and may track keys. Replies must be the same, byte for byte, and each reply must be preceded and followed by the same
+// pushes.
 func TestNodeAnswersAsRedisInRESP3(t *testing.T) {
 	r := newRig(t, 2)
 	all := maps.Clone(families)

@@ -12,8 +12,8 @@ import (
 
 var everysec = Config{Persistence: store.Everysec, FsyncTime: store.DefaultFsyncTime}
 
-// restart stops the node, waits for the given time, and starts the node again. It returns what was recorded at the
-// start.
+// restart stops the node, waits for the given time, and starts the node again. It returns the records that are written
+// at the start.
 func (m *machine) restart(how sim.Stop, down time.Duration) string {
 	m.stop(how)
 	m.freeze(down)
@@ -61,7 +61,7 @@ func TestNodeWithoutPersistenceForgets(t *testing.T) {
 func TestEverysecLosesTheUnsyncedSecond(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		// times before the first write, before the second write, and before the power loss
+		// waiting times before the first write, before the second write, and before the power loss
 		quiet, between, then        time.Duration
 		firstSurvives, secondSurves bool
 	}{
@@ -84,8 +84,8 @@ func TestEverysecLosesTheUnsyncedSecond(t *testing.T) {
 	}
 }
 
-// Redis 7.0 compares whole seconds (server.unixtime > server.aof_last_fsync). It does not matter how long ago the last
-// fsync was, but whether a new second of the wall clock has begun since.
+// Redis 7.0 compares whole seconds (server.unixtime > server.aof_last_fsync). What matters is not how long ago the last
+// fsync was, but whether a new second of the wall clock has begun since then.
 func TestEverysecSyncsAsTheWallClockBeginsASecond(t *testing.T) {
 	for _, c := range []struct {
 		begin, write, loss time.Duration // after a full second of the wall clock

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// step is one action on the node and on a real Redis: a command on one of the connections, or a change of the wall
+// step is an action on both the node and a real Redis: a command on one of the connections, or a change of the wall
 // clock. In a command, #1, #2 … stand for the numbers of the connections.
 type step struct {
 	conn int
@@ -64,7 +64,7 @@ func (r *rig) dial() {
 	}
 }
 
-// manyClients is the host of a node with several clients. It keeps what the node sends to each of them.
+// manyClients is the host of a node with several clients. It stores what the node sends to each client.
 type manyClients struct {
 	*machine
 	came []string
@@ -72,7 +72,7 @@ type manyClients struct {
 
 func (m *manyClients) Push(conn uint64, _ sim.Key, b []byte) { m.came[conn-1] += string(b) }
 
-// waits reports whether the last request on a connection has not been answered yet.
+// waits reports whether the last request on a connection is still unanswered.
 func (m *manyClients) waits(conn int) bool {
 	c := m.node.conns[uint64(conn+1)]
 	return c != nil && c.blocked
@@ -88,7 +88,7 @@ func (m *manyClients) waiting() (count int) {
 	return count
 }
 
-// tied reports whether two waits may end at the same moment. Redis then ends them in the order of their memory
+// tied reports whether two waits may end at the same moment. In that case, Redis ends them in the order of their memory
 // addresses.
 func (m *manyClients) tied() bool {
 	seen := map[int64]bool{0: true}
@@ -101,8 +101,8 @@ func (m *manyClients) tied() bool {
 	return false
 }
 
-// ending returns the steps that end every test sequence. First, the last connection, which never waits, releases all
-// connections that wait. After that, nothing may arrive on any connection except the reply to its final PING.
+// ending returns the steps at the end of every test sequence. First, the last connection, which never waits, releases
+// all connections that wait. After that, no connection may receive anything except the reply to its final PING.
 func (r *rig) ending() (steps []step) {
 	last := len(r.real) - 1
 	if last > 1 {
@@ -117,8 +117,8 @@ func (r *rig) ending() (steps []step) {
 	return steps
 }
 
-// play performs the steps on both servers, which are empty at first, and returns their first difference, or "" if there
-// is none.
+// play performs the steps on both servers, which are empty at first. It returns the first difference between them, or
+// "" if there is none.
 func (r *rig) play(steps []step) string {
 	for _, c := range r.real {
 		c.do("RESET")
@@ -153,7 +153,7 @@ func (r *rig) play(steps []step) string {
 	return ""
 }
 
-// jump moves the clocks of both servers, which may end waits, and compares what the servers send as a result. It
+// jump moves the clocks of both servers, so that waits may end, and compares what the servers send as a result. It
 // returns a description of the difference, or "" if there is none.
 func (r *rig) jump(m *manyClients, by time.Duration) string {
 	clear(m.came)
@@ -203,9 +203,9 @@ func (r *rig) both(m *manyClients, s step) string {
 	return r.sameWaiting(m)
 }
 
-// same compares the next values that the node and Redis have sent on a connection. count is the number of values, and
-// args is the command that was sent on the connection, if any. It returns a description of the difference, or "" if
-// there is none.
+// same compares the next values that the node and Redis have sent on a connection. count is the number of values. args
+// is the command that was sent on the connection, if any. It returns a description of the difference, or "" if there is
+// none.
 func (r *rig) same(m *manyClients, conn int, args []string, count int) string {
 	got := m.came[conn]
 	want, err := r.real[conn].await(count)
@@ -222,8 +222,8 @@ func (r *rig) same(m *manyClients, conn int, args []string, count int) string {
 	return ""
 }
 
-// sameWaiting waits until the real Redis has as many waiting connections as the node. Only then may another connection
-// send anything.
+// sameWaiting waits until as many connections of the real Redis are waiting as connections of the node. Only then may
+// another connection send anything.
 func (r *rig) sameWaiting(m *manyClients) string {
 	want := m.waiting()
 	if want == 0 {
@@ -245,8 +245,8 @@ func values(s string) (count int) {
 	return count
 }
 
-// differ runs the steps on both servers. If the servers differ, the test fails and reports a short list of steps that
-// still shows the difference.
+// differ runs the steps on both servers. If the servers differ, the test fails and reports a shortened list of steps
+// that still shows the difference.
 func (r *rig) differ(steps []step) {
 	r.t.Helper()
 	first := r.play(steps)
@@ -261,7 +261,7 @@ func (r *rig) differ(steps []step) {
 	r.t.Fatalf("%s\nat first %s\nafter all of\n%s", r.play(steps), first, strings.Join(list, "\n"))
 }
 
-// shrink removes as many steps as it can. It tries to remove halves first, and single steps last.
+// shrink removes as many steps as it can. It first tries to remove halves, and finally single steps.
 func shrink(steps []step, fails func([]step) bool) []step {
 	for smaller := true; smaller; {
 		smaller = false

@@ -45,8 +45,8 @@ func role(n *Node, _ []string) {
 	}
 }
 
-// replicaOf implements REPLICAOF and SLAVEOF. The node takes its new role at the end of the current turn of the event
-// loop. It must know the new master.
+// replicaOf implements REPLICAOF and SLAVEOF. The node takes on its new role at the end of the current turn of the
+// event loop. It must know the new master.
 func replicaOf(n *Node, args []string) {
 	if n.member != nil {
 		n.data.ReplyError("ERR REPLICAOF not allowed in cluster mode.")
@@ -74,7 +74,7 @@ func replicaOf(n *Node, args []string) {
 	}
 }
 
-// knows reports whether the node knows another node, from its configuration or as one of its replicas.
+// knows reports whether the node knows another node, either from its configuration or as one of its replicas.
 func (n *Node) knows(name sim.ProcessID) bool {
 	return name == n.cfg.Replicates || slices.Contains(n.cfg.Replicas, name) || n.replicaNamed(name) != nil
 }

@@ -10,7 +10,7 @@ import (
 
 const maxText = 1 << 20 // maximum size of a script, in bytes
 
-// compile makes sure that the script is compiled. It returns an error text if the script is not valid Lua.
+// compile compiles the script if necessary. It returns an error text if the script is not valid Lua.
 func (n *Node) compile(t *compiledScript) (trouble string) {
 	n.engine()
 	if err := n.scripts.compile(t); err != nil {
@@ -59,8 +59,8 @@ func eval(byHash, readOnly bool) func(n *Node, args []string) {
 	}
 }
 
-// runScript executes a script. If the script has a twin in Go that handles the case, it uses the twin. Otherwise it
-// executes the script in Lua.
+// runScript executes a script. If the script has a twin in Go that can handle the case, the twin is used. Otherwise the
+// script is executed in Lua.
 func (n *Node) runScript(t *compiledScript, keys, argv []string, readOnly bool) {
 	n.inScript, n.readOnly = true, readOnly
 	looks := n.data.Looks()
@@ -79,7 +79,7 @@ func (n *Node) runScript(t *compiledScript, keys, argv []string, readOnly bool) 
 	n.inLua(keys, func(resp3 bool) []byte { return n.scripts.Engine.Run(t.Lua, keys, argv, resp3) })
 }
 
-// inLua calls run, which executes a script or a function with the given keys. It replies with the result of run.
+// inLua calls run, which executes a script or a function with the given keys, and replies with its result.
 func (n *Node) inLua(keys []string, run func(resp3 bool) []byte) {
 	from, resp3 := len(n.data.Out), n.data.RESP3
 	n.inScript, n.scriptKeys = true, keys
@@ -88,7 +88,7 @@ func (n *Node) inLua(keys []string, run func(resp3 bool) []byte) {
 	n.data.Out = append(n.data.Out[:from], reply...)
 }
 
-// needsLua reports whether a script's twin must not be used. A twin only reads and writes. It does not refuse writes,
+// needsLua reports whether a script's twin must not be used. A twin only reads and writes. It cannot refuse writes,
 // record what was read, or publish notifications.
 func (n *Node) needsLua() bool {
 	return n.readOnly || n.data.Notifies != 0 || n.repl.restricted && n.refusesWrites() != "" ||

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/lua"
 )
 
-// scriptTexts are executed by the node and by a real Redis, each several times on changing data.
+// scriptTexts are scripts that the node and a real Redis execute, each several times while the data changes.
 var scriptTexts = []string{
 	releaseScript,
 	"return redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])",
@@ -195,12 +195,12 @@ var readOnlyScripts = []string{
 	releaseScript,
 }
 
-// sameScriptExcept are scripts whose error texts differ from those of Redis.
+// sameScriptExcept contains the scripts whose error texts differ from those of Redis.
 var sameScriptExcept = map[string]bool{
 	"return redis.call('xadd', 'never', 'mind') and 1": true, // not simulated
 	"local a = nil\nreturn a .. 'x'":                   true, // gopher-lua's text
 	"return string.format('%d', 'x')":                  true, // gopher-lua's text
-	// The same error, but without a line number, since pcall calls decode directly.
+	// The node returns the same error, but without a line number, since pcall calls decode directly.
 	"local ok, e = pcall(cjson.decode, 'x') return {tostring(ok), e}": true,
 }
 
@@ -212,8 +212,8 @@ func TestScriptsThatOnlyReadAnswerAsInRedis(t *testing.T) {
 	sameScripts(t, "EVAL_RO", slices.Concat(readOnlyScripts, scriptTexts))
 }
 
-// sameScripts runs scripts on the node and on a real Redis, several times on changing data. It runs all of them with
-// EVAL or EVAL_RO. If a script is loaded, it also runs that script with EVALSHA or EVALSHA_RO.
+// sameScripts runs scripts on the node and on a real Redis, several times while the data changes. It runs all of them
+// with EVAL or EVAL_RO. A script that is loaded is also run with EVALSHA or EVALSHA_RO.
 func sameScripts(t *testing.T, eval string, texts []string) {
 	real := startRealRedis(t).dial()
 	m := newMachine(Config{})

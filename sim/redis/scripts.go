@@ -6,14 +6,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/lua"
 )
 
-// Limits for the number of scripts that are kept.
+// Limits on the number of scripts that are kept.
 const (
 	MaxScripts  = 256 // scripts that are kept after the process that loaded them has ended
 	MaxCompiled = 64  // compiled scripts, of about 17 KB each
 )
 
-// compiledScript is a script that the node has loaded. When the process ends, the node forgets its scripts, but their
-// compiled forms are kept.
+// compiledScript is a script that the node has loaded. When the process ends, the node forgets its scripts, but keeps
+// their compiled forms.
 type compiledScript struct {
 	SHA  string // hexadecimal SHA1 of text
 	text string
@@ -22,8 +22,8 @@ type compiledScript struct {
 	Lua  *lua.Script
 }
 
-// scripts are the scripts that a node knows. After a start, a node knows only the scripts that it has loaded since
-// then. The compiled forms of other scripts may still be cached.
+// scripts contains the scripts that a node knows. After a start, a node knows only the scripts that it has loaded since
+// the start. The compiled forms of other scripts may still be cached.
 type scripts struct {
 	life     uint64
 	byText   map[string]*compiledScript
@@ -51,7 +51,7 @@ func (s *scripts) forget() {
 	}
 }
 
-// load makes a script known. It does not compile it.
+// load adds a script to the known scripts. It does not compile the script.
 func (s *scripts) load(text string) *compiledScript {
 	t := s.latest
 	if t == nil || t.text != text {
@@ -82,8 +82,8 @@ func (s *scripts) known(sha string) *compiledScript {
 	return t
 }
 
-// compile makes sure that the script is compiled. If the text is not valid Lua, the error explains why, and the script
-// is no longer known.
+// compile compiles the script if necessary. If the text is not valid Lua, the error explains why, and the script is
+// removed from the known scripts.
 func (s *scripts) compile(t *compiledScript) error {
 	if t.Lua != nil {
 		return nil

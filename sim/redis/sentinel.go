@@ -1,8 +1,8 @@
 package redis
 
 // This file simulates Redis Sentinel as a server process. A Sentinel monitors the masters of groups, promotes a replica
-// when a master is down, and tells clients which node is the master. It sends a node only pings, requests for INFO, and
-// orders to follow a master.
+// when a master is down, and tells clients which node is the master. The only messages that it sends to nodes are
+// pings, requests for INFO, and orders to follow a master.
 
 import (
 	"slices"
@@ -19,15 +19,15 @@ const (
 	DefaultReconfigureAfter = 8 * time.Second
 )
 
-// If a Sentinel has not checked the nodes for longer than tiltTrigger, it does not trust what it knows, and only
-// monitors for tiltPeriod (TILT).
+// If a Sentinel has not checked the nodes for longer than tiltTrigger, it no longer trusts its knowledge. For
+// tiltPeriod, it only monitors the nodes (TILT).
 const (
 	tiltTrigger = 2 * time.Second
 	tiltPeriod  = 30 * time.Second
 )
 
-// replTimeout is the time after which a master and a replica that hear nothing from each other give up their link
-// (repl-timeout).
+// replTimeout is the time after which a master and a replica close the link between them if they hear nothing from each
+// other (repl-timeout).
 const replTimeout = 60 * time.Second
 
 // The Sentinel asks each node for its role and offset (INFO) every infoPeriod. It asks a replica every closeInfoPeriod
@@ -38,31 +38,30 @@ const (
 	closeInfoPeriod = time.Second
 )
 
-// reconfTimeout is how long the Sentinel waits for a replica that was ordered to follow the new master and does not
-// follow it yet.
+// reconfTimeout is how long the Sentinel waits for a replica that has been ordered to follow the new master but does
+// not follow it yet.
 const reconfTimeout = 10 * time.Second
 
-// The time between two checks of all nodes is 1 s divided by a random number from leastHz to 2*leastHz-1, drawn for
-// each check: 52 to 100 ms.
+// The Sentinel checks all nodes at intervals of 52 to 100 ms: each interval is 1 s divided by a random number from
+// leastHz to 2*leastHz-1.
 const leastHz = 10
 
 // SentinelConfig is the configuration of a Sentinel in a run. Zero durations mean the defaults.
 type SentinelConfig struct {
-	// Groups lists the nodes of each group, with its first master first. A group has the name of its first master.
+	// Groups lists the nodes of each group. The first node is the group's first master, and gives the group its name.
 	Groups [][]sim.ProcessID
-	// Version names the Redis version of the Sentinel, for [redis.VersionOf]; empty means 7.0.
+	// Version is the name of the Sentinel's Redis version, for [redis.VersionOf]; empty means 7.0.
 	Version string
-	// DownAfter is how long a node must leave a ping unanswered to count as down.
+	// DownAfter is the time after which a node counts as down if it has not answered a ping.
 	DownAfter time.Duration
-	// PingEvery is the time from an answer of a node to the next ping. If DownAfter is shorter, DownAfter is used
+	// PingEvery is the time between a node's answer and the next ping. If DownAfter is shorter, DownAfter is used
 	// instead.
 	PingEvery time.Duration
 	// FailoverTimeout is the time after which the Sentinel gives up on a replica that does not become master. After a
-	// failover that failed, the next one begins no earlier than twice FailoverTimeout after the beginning of the failed
-	// one.
+	// failed failover, the next one begins no earlier than twice FailoverTimeout after the beginning of the failed one.
 	FailoverTimeout time.Duration
 	// ReconfigureAfter is how long a deposed master must be reachable before it is made a replica. Until then, it
-	// continues to serve. A negative value means immediately.
+	// continues to serve clients. If the value is negative, it is made a replica immediately.
 	ReconfigureAfter time.Duration
 }
 
@@ -88,14 +87,15 @@ func (c SentinelConfig) withDefaults() SentinelConfig {
 //
 // It answers client libraries as Redis's Sentinel does (clients.go). Hosts are the names of processes, as with
 // resolve-hostnames and announce-hostnames in sentinel.conf. Of the channels, only +switch-master is simulated. Modeled
-// clients use a short form: SUBSCRIBE switch-master, and then a push "switch-master old new" for each switch.
+// clients use a short form: they send SUBSCRIBE switch-master, and then receive a push "switch-master old new" for each
+// switch.
 //
 // It represents a quorum of Sentinels that agree immediately. Their votes and elections are not modeled, and neither is
 // a minority that is cut off together with a master. So it may promote a replica although other Sentinels would still
 // reach the master, like a single Sentinel with a quorum of one. It learns from the master how long a replica has been
 // without its master. If only the link towards the replica is cut, the link counts as up. A deposed master is made a
-// replica as soon as ReconfigureAfter is over, while a real Sentinel waits for its next INFO, every 10 s. Partial
-// resynchronization is not modeled: every change of master is a full resync, with the same result.
+// replica once it has been reachable for ReconfigureAfter, while a real Sentinel waits for its next INFO, every 10 s.
+// Partial resynchronization is not modeled: every change of master is a full resync, with the same result.
 type Sentinel struct {
 	cfg         SentinelConfig
 	host        sim.Host // nil while the process is down
@@ -106,7 +106,7 @@ type Sentinel struct {
 	face        *Node // handles the connections of client libraries; nil until there are any
 }
 
-// group is what a Sentinel knows about one group.
+// group is a Sentinel's knowledge about one group.
 type group struct {
 	name   string
 	nodes  []*watched
@@ -120,7 +120,7 @@ type group struct {
 	began     time.Duration // when that failover began, plus the random part of a second that a real Sentinel adds
 }
 
-// stage is how far a failover has progressed. Each stage lasts at least until the Sentinel's next periodic check.
+// stage is how far a failover has progressed. Each stage lasts at least until the Sentinel's next check.
 type stage uint8
 
 const (
@@ -154,8 +154,8 @@ type watched struct {
 	wrongSince time.Duration
 
 	// The fields below are used in a failover. sentAfter and sentAt record whether and when the node was ordered to
-	// follow the new master. follows is true if the node follows the new master, or if the Sentinel has stopped waiting
-	// for that.
+	// follow the new master. follows is true if the node follows the new master, or if the Sentinel no longer waits for
+	// the node to do so.
 	sentAfter bool
 	sentAt    time.Duration
 	follows   bool
@@ -174,7 +174,7 @@ func NewSentinel(cfg SentinelConfig) *Sentinel {
 	return s
 }
 
-// reset puts s in the state of a new Sentinel, for the next run.
+// reset puts s into the state of a new Sentinel, for the next run.
 func (s *Sentinel) reset(cfg SentinelConfig) {
 	*s = Sentinel{cfg: cfg.withDefaults()}
 	for _, names := range cfg.Groups {
@@ -190,7 +190,7 @@ func (s *Sentinel) reset(cfg SentinelConfig) {
 	}
 }
 
-// Start begins to monitor the nodes. The Sentinel still knows the masters that it knew when the process stopped.
+// Start begins to monitor the nodes. The Sentinel still knows which nodes were masters when the process stopped.
 func (s *Sentinel) Start(h sim.Host) {
 	s.host = h
 	s.lastLook, s.tiltUntil = h.Monotonic(), 0
@@ -223,7 +223,8 @@ func (s *Sentinel) Stop(sim.Stop) {
 // clock, and reacts to a jump as it does to a pause (TILT).
 func (s *Sentinel) ClockChanged() {}
 
-// Fault accepts an order to fail over, which is carried out once the named node can be chosen. It ignores other faults.
+// Fault accepts an order to fail over. The order is executed once the given node can be promoted. Other faults are
+// ignored.
 func (s *Sentinel) Fault(f sim.ServerFault) {
 	if f.Kind != sim.FailOver || s.host == nil {
 		return
@@ -243,8 +244,7 @@ func (g *group) node(name sim.ProcessID) *watched {
 	return nil
 }
 
-// These are the messages between a node and the Sentinel that observes it. A pong has the key of the message that it
-// answers.
+// The messages between a node and the Sentinel that monitors it. A pong has the key of the message that it answers.
 type (
 	// probe asks a node whether it is alive, as PING does, or for its state, as INFO does.
 	probe struct {
@@ -254,10 +254,9 @@ type (
 	// order makes a node follow a master, or become the master, as REPLICAOF does. If this changes the node's role or
 	// master, the node disconnects its clients.
 	order struct{ Master sim.ProcessID }
-	// pong answers a probe. Info states whether it answers an INFO. Master is the node that the sender follows; it is
-	// empty for a master. Linked states whether the sender is in sync with that master. Offset is the sender's
-	// replication offset, in effects. Silent lists the replicas from which a master has not heard for longer than
-	// replTimeout.
+	// pong answers a probe. Info is true if it answers an INFO. Master is the node that the sender follows; it is empty
+	// for a master. Linked is true if the sender is in sync with that master. Offset is the sender's replication
+	// offset, in effects. Silent lists the replicas from which a master has not heard for longer than replTimeout.
 	pong struct {
 		Info   bool
 		Master sim.ProcessID
@@ -265,7 +264,7 @@ type (
 		Offset int64
 		Silent []silence
 	}
-	// silence is how long the link to a replica has been down.
+	// silence says how long the link to a replica has been down.
 	silence struct {
 		replica sim.ProcessID
 		down    time.Duration

@@ -28,7 +28,7 @@ func TestReplicaThatHasComeFarthestIsPromoted(t *testing.T) {
 }
 
 // TestStaleReplicaIsNotPromoted: a replica is not promoted if it has been without its master for too long. The link is
-// given up after repl-timeout, 60 s. After that, the limit is ten times DownAfter, which is 3 s here.
+// closed after repl-timeout (60 s). From then on, the limit is ten times DownAfter, and DownAfter is 3 s here.
 func TestStaleReplicaIsNotPromoted(t *testing.T) {
 	for _, x := range []struct {
 		cut, heal, dies time.Duration
@@ -67,10 +67,11 @@ func TestSubscribersAreNotifiedOfASwitch(t *testing.T) {
 		"client-1 switch-master redis-1 redis-1-replica-1", "client-1 switch-master redis-1-replica-1 redis-1")
 }
 
-// steps are the times of the steps of a failover, counted from the time when the master stopped answering.
+// steps contains the times of the steps of a failover, counted from the time when the master stopped answering.
 type steps struct{ promoted, announced time.Duration }
 
-// replaced pauses the master at a given time, and returns when a replica was promoted and when this was announced.
+// replaced pauses the master at a given time. It returns the times at which a replica was promoted and at which this
+// was announced.
 func replaced(t *testing.T, seed uint64, at time.Duration, replicas int) (s steps) {
 	c := newSeeded(t, seed, redis.Config{}, replicas).watch(quick)
 	c.group.Promoted = func(_, _ sim.ProcessID) { s.promoted = c.Now().Duration() - at }
@@ -84,19 +85,20 @@ func replaced(t *testing.T, seed uint64, at time.Duration, replicas int) (s step
 	return s
 }
 
-// look is the longest time between two checks of a Sentinel. inquiry is the longest time from an INFO to the check that
-// sends the next INFO, once the master is down. travel is the time that a request and its answer take on the network.
+// look is the longest time between two checks of a Sentinel. inquiry is the longest time between an INFO and the check
+// that sends the next INFO, while the master is down. travel is the time that a request and its answer take on the
+// network.
 const (
 	look    = 100 * ms
 	inquiry = time.Second + look
 	travel  = 2 * ms
 )
 
-// TestTimesOfAFailover: the master counts as down once a ping has been unanswered for DownAfter. Pings are sent a
-// second after the last answer. In the next check, the Sentinel chooses a replica. In the check after that, it orders
-// the replica to become master. It requests the replica's INFO once a second. When the INFO shows that the replica is a
-// master, the Sentinel announces the new master in its next check. Real Sentinels take the same times, with the same
-// spread.
+// TestTimesOfAFailover: the master counts as down once a ping has been unanswered for DownAfter. A ping is sent a
+// second after the previous answer. In the next check, the Sentinel chooses a replica. In the check after that, it
+// orders the replica to become master. It requests the replica's INFO once a second. When the INFO shows that the
+// replica is a master, the Sentinel announces the new master in its next check. With real Sentinels, these times are
+// equally long and vary equally.
 func TestTimesOfAFailover(t *testing.T) {
 	var promoted, announced []time.Duration
 	for seed := range uint64(1000) {
@@ -119,8 +121,8 @@ func TestTimesOfAFailover(t *testing.T) {
 	between("the announcement", announced, 0, inquiry+travel+2*look, 500*ms)
 }
 
-// TestSwitchIsAnnouncedOnceTheOtherReplicasFollow: each replica is ordered to follow the new master, and asked once a
-// second whether it follows it.
+// TestSwitchIsAnnouncedOnceTheOtherReplicasFollow: each replica is ordered to follow the new master, and is asked once
+// a second whether it does so.
 func TestSwitchIsAnnouncedOnceTheOtherReplicasFollow(t *testing.T) {
 	for seed := range uint64(50) {
 		s := replaced(t, seed, 5*time.Second, 2)
@@ -131,7 +133,7 @@ func TestSwitchIsAnnouncedOnceTheOtherReplicasFollow(t *testing.T) {
 }
 
 // TestFailoverThatFoundNoReplicaIsTriedAgainAfterTwiceItsTimeout: the second failover begins only after twice the
-// failover timeout, even if a replica is available long before.
+// failover timeout, even if a replica becomes available long before that.
 func TestFailoverThatFoundNoReplicaIsTriedAgainAfterTwiceItsTimeout(t *testing.T) {
 	for seed := range uint64(50) {
 		c := newSeeded(t, seed, redis.Config{}, 1)
@@ -141,7 +143,7 @@ func TestFailoverThatFoundNoReplicaIsTriedAgainAfterTwiceItsTimeout(t *testing.T
 		c.at(10*time.Second, func() { c.cut(observer, master, replica1) })
 		c.at(15*time.Second, func() { c.heal(observer, replica1) })
 		c.run(2 * time.Minute)
-		// The earliest time at which the master is down. The second failover begins up to a second later.
+		// This is the earliest time at which the master is down. The second failover begins up to a second later.
 		first := 11 * time.Second
 		if at < first+40*time.Second || at > first+time.Second+2*look+40*time.Second+time.Second+4*look {
 			t.Errorf("seed %d: the replica was promoted at %v", seed, at)
@@ -149,8 +151,8 @@ func TestFailoverThatFoundNoReplicaIsTriedAgainAfterTwiceItsTimeout(t *testing.T
 	}
 }
 
-// TestSentinelKnowsAtOnceOfAProcessThatEnds: the connection to a process breaks when the process ends. The connection
-// to a machine that loses power does not break.
+// TestSentinelKnowsAtOnceOfAProcessThatEnds: when a process ends, the connection to it breaks. When a machine loses
+// power, the connection to it does not break.
 func TestSentinelKnowsAtOnceOfAProcessThatEnds(t *testing.T) {
 	for seed := range uint64(50) {
 		c := newSeeded(t, seed, redis.Config{}, 1).watch(quick)

@@ -44,7 +44,7 @@ func now(n *Node, _ []string) {
 // notifyKeyspaceEvents is the only parameter that CONFIG can read and set.
 const notifyKeyspaceEvents = "notify-keyspace-events"
 
-// config implements CONFIG GET and CONFIG SET. It refuses parameters that are not simulated, and patterns.
+// config implements CONFIG GET and CONFIG SET. It refuses parameters that are not simulated, and it refuses patterns.
 func config(n *Node, args []string) {
 	set := strings.EqualFold(args[1], "set")
 	if set && len(args)%2 != 0 {

@@ -37,14 +37,14 @@ func SlotOwner(slot, masters int) int {
 	return -1
 }
 
-// slotSet is a set of hash slots: ranges in ascending order that are not adjacent. It is never changed in place,
-// because messages refer to it.
+// slotSet is a set of hash slots, stored as ranges in ascending order that are not adjacent. It is never changed in
+// place, because messages refer to it.
 type slotSet []slotRange
 
 // slotRange contains the slots from first to last, inclusive.
 type slotRange struct{ first, last int }
 
-// shareOf returns the slots of the i-th of n masters, as redis-cli --cluster create divides them.
+// shareOf returns the slots of the master with the index i out of n masters, as divided by redis-cli --cluster create.
 func shareOf(i, n int) slotSet {
 	from := func(i int) int { return (2*i*slotCount + n) / (2 * n) } // i*slotCount/n, rounded to the nearest integer
 	return slotSet{{from(i), from(i+1) - 1}}
@@ -76,7 +76,7 @@ func (s slotSet) count() (n int) {
 	return n
 }
 
-// slotsFor returns the set of the slots that the callback selects.
+// slotsFor returns the set of all slots that the callback selects.
 func slotsFor(in func(slot int) bool) (s slotSet) {
 	for slot := range slotCount {
 		switch last := len(s) - 1; {

@@ -18,7 +18,7 @@ type setOptions struct {
 	only                          condition
 }
 
-// upper returns an option in upper case. It does not allocate memory for the usual spellings.
+// upper returns an option in upper case. It does not allocate memory if the option is written in one of the usual ways.
 func upper(s string) string {
 	switch s {
 	case "NX", "PX", "EX", "XX":
@@ -33,8 +33,8 @@ func upper(s string) string {
 	return strings.ToUpper(s)
 }
 
-// parseSetOptions parses the options of SET, or of GETEX. Any other option is an error. IFEQ and IFNE are errors unless
-// compare is set.
+// parseSetOptions parses the options of SET or GETEX. Any other option is an error. IFEQ and IFNE are errors unless
+// compare is true.
 func parseSetOptions(args []string, getex, compare bool) (o setOptions, ok bool) {
 	for i := 0; i < len(args); i++ {
 		switch name := upper(args[i]); name {
@@ -105,7 +105,7 @@ func deadlineOf(d *store.Data, unit, amount, command string) (when int64, troubl
 
 func badExpire(command string) string { return "ERR invalid expire time in '" + command + "' command" }
 
-// set implements SET. setComparing implements SET as of Redis 8.4.
+// set implements SET. setComparing implements SET as it is in Redis 8.4 and later.
 func set(d *store.Data, args []string)          { setWith(d, args, false) }
 func setComparing(d *store.Data, args []string) { setWith(d, args, true) }
 
@@ -158,7 +158,7 @@ func setWith(d *store.Data, args []string, compare bool) {
 }
 
 // findText looks up a string. k is nil if the key does not exist. If the key has another type, findText replies with an
-// error and ok is false.
+// error, and ok is false.
 func findText(d *store.Data, name string) (k *store.Entry, ok bool) {
 	if k = d.Find(name); k != nil && !k.Text {
 		d.ReplyError(resp.ErrWrongType)
@@ -256,7 +256,7 @@ func mget(d *store.Data, args []string) {
 	}
 }
 
-// mset implements MSET and, if onlyNew is set, MSETNX, which sets the keys only if none of them exists.
+// mset implements MSET and, if onlyNew is true, MSETNX, which sets the keys only if none of them exists.
 func mset(onlyNew bool) func(d *store.Data, args []string) {
 	return func(d *store.Data, args []string) {
 		pairs := args[1:]
@@ -281,7 +281,8 @@ func mset(onlyNew bool) func(d *store.Data, args []string) {
 	}
 }
 
-// incr implements INCR and DECR, depending on sign. incrBy implements INCRBY and DECRBY.
+// incr implements INCR if sign is positive, and DECR if it is negative. incrBy implements INCRBY and DECRBY in the same
+// way.
 func incr(sign int64) func(d *store.Data, args []string) {
 	return func(d *store.Data, args []string) { increase(d, args, sign) }
 }

@@ -6,13 +6,14 @@ import (
 	"strings"
 )
 
-// nodeCommand is a command of a node. It is a data command, unless run is set: then the node itself implements it.
+// nodeCommand is a command of a node. If run is set, the node itself implements the command. Otherwise it is a data
+// command.
 type nodeCommand struct {
 	*command
 	run func(n *Node, args []string)
 }
 
-// commands maps names, in lower or upper case, to the commands of each version.
+// commands contains, for each version, a map from names (in lower or upper case) to commands.
 var commands = func() (all [versions]map[string]*nodeCommand) {
 	for v := range all {
 		all[v] = map[string]*nodeCommand{}
@@ -31,7 +32,7 @@ var commands = func() (all [versions]map[string]*nodeCommand) {
 	return all
 }()
 
-// find finds a command of the node's version.
+// find returns the command with the given name in the node's version.
 func (n *Node) find(name string) *nodeCommand {
 	if c := n.commands[name]; c != nil {
 		return c
@@ -39,37 +40,37 @@ func (n *Node) find(name string) *nodeCommand {
 	return n.commands[strings.ToLower(name)]
 }
 
-// own makes a row of the table nodeCommands.
+// own makes a row for the table nodeCommands.
 func own(name string, arity int, flags flag, run func(n *Node, args []string)) nodeCommand {
 	return nodeCommand{&command{Name: name, Arity: arity, Flags: flags}, run}
 }
 
-// with gives the command its subcommands.
+// with returns the command with the given subcommands.
 func (c nodeCommand) with(subs arities) nodeCommand {
 	c.Subs = subs
 	return c
 }
 
-// writing returns the command, with subs as the subcommands that may change data.
+// writing returns the command with subs as those subcommands that may change data.
 func (c nodeCommand) writing(subs ...string) nodeCommand {
 	c.writers = subs
 	return c
 }
 
-// on sets which arguments of the command are keys.
+// on returns the command with the given arguments as keys.
 func (c nodeCommand) on(keys keyRange) nodeCommand {
 	c.keys = keys
 	return c
 }
 
-// in restricts the command to the given versions of Redis.
+// in returns the command restricted to the given versions of Redis.
 func (c nodeCommand) in(v versionRange) nodeCommand {
 	c.In = v
 	return c
 }
 
-// byVersion returns the rows of a command that scripts may call in Redis 8 but not in earlier versions. (Redis itself
-// changed this in 7.2.)
+// byVersion returns the rows for a command that scripts may call in Redis 8 but not in Redis 7.0. (Redis itself changed
+// this in 7.2.)
 func byVersion(name string, arity int, flags flag, keys keyRange, run func(n *Node, args []string)) []nodeCommand {
 	return []nodeCommand{own(name, arity, flags|noScript, run).on(keys).in(before8),
 		own(name, arity, flags, run).on(keys).in(only8)}
@@ -85,8 +86,8 @@ func clientSubs8() arities {
 	return subs
 }
 
-// nodeCommands are the commands about connections, scripts, other nodes and the node itself, and the commands that
-// wait.
+// nodeCommands are the commands that concern connections, scripts, other nodes and the node itself, and the commands
+// that wait.
 var nodeCommands = slices.Concat([]nodeCommand{
 	own("multi", 1, noScript|immediate, multi),
 	own("exec", 1, noScript|immediate, execQueue),
@@ -204,7 +205,7 @@ func (n *Node) dispatch(args []string) {
 }
 
 // refuse replies with the error for a command that is refused. c is nil for an unknown command. If a transaction is
-// open, its EXEC will fail. A refused EXEC ends the transaction.
+// open, its EXEC will fail. If the refused command is EXEC itself, the transaction ends.
 func (n *Node) refuse(c *nodeCommand, trouble string) {
 	t := n.transaction()
 	if c != nil && c.Name == "exec" {

@@ -7,9 +7,9 @@ import (
 )
 
 // This file implements how a replica replaces its master (clusterHandleSlaveFailover). The masters elect the replica if
-// a majority of them has found that its master has failed, or if CLUSTER FAILOVER orders the election.
+// a majority of them considers its master to have failed, or if CLUSTER FAILOVER orders the election.
 
-// failover is the state of an election, as the candidate knows it. Times are in ms of the wall clock.
+// failover is the state of an election from the candidate's point of view. Times are in ms of the wall clock.
 type failover struct {
 	at      int64 // when the candidate will ask or has asked for votes; 0: never
 	asked   bool
@@ -20,8 +20,8 @@ type failover struct {
 }
 
 // orderFailOver makes a replica replace its master with the data that has reached the replica, as CLUSTER FAILOVER
-// FORCE does. The replica needs the votes of the masters, which vote even if they still reach its master. orderFailOver
-// has no effect on a master.
+// FORCE does. The replica needs votes from the masters, which vote even if they can still reach the replica's master.
+// On a master, orderFailOver has no effect.
 func (n *Node) orderFailOver(to sim.ProcessID) {
 	m := n.member
 	if to != n.host.Name() || m.self.master == nil {
@@ -31,8 +31,8 @@ func (n *Node) orderFailOver(to sim.ProcessID) {
 	n.seekMaster()
 }
 
-// seekMaster performs the next step of a failover, if the node is a replica and its master has failed or a failover was
-// ordered.
+// seekMaster performs the next step of a failover, if the node is a replica and either its master has failed or a
+// failover was ordered.
 func (n *Node) seekMaster() {
 	m, now := n.member, n.millis()
 	if m.ordered != 0 && now > m.ordered {
@@ -74,13 +74,13 @@ func (n *Node) seekMaster() {
 	}
 }
 
-// staleReplica reports whether the node had already been without its master for too long when the master failed.
+// staleReplica reports whether, when the master failed, the node had already been without its master for too long.
 func (n *Node) staleReplica(now int64) bool {
 	m := n.member
 	return now-m.self.master.heard-m.timeout > replicaPing+validityFactor*m.timeout
 }
 
-// rank returns how many other replicas of the node's master have more data than this node.
+// rank returns how many of the other replicas of the node's master have more data than this node.
 func (n *Node) rank() (count int) {
 	m := n.member
 	for _, p := range m.replicas(m.self.master) {
@@ -91,7 +91,7 @@ func (n *Node) rank() (count int) {
 	return count
 }
 
-// takeOver makes the node the master in place of its master, and tells all members.
+// takeOver makes the node the master in place of its own master, and informs all members.
 func (n *Node) takeOver() {
 	m := n.member
 	old := m.self.master
@@ -102,8 +102,8 @@ func (n *Node) takeOver() {
 	n.announceSlots()
 }
 
-// voteFor votes for a replica if it may succeed its master. A node votes only once in an epoch. For the replicas of one
-// master, it votes only once within twice the node timeout (clusterSendFailoverAuthIfNeeded).
+// voteFor votes for a replica if it may succeed its master. A node votes only once per epoch. In addition, it votes
+// only once within twice the node timeout for replicas of the same master (clusterSendFailoverAuthIfNeeded).
 func (n *Node) voteFor(p *peer, b ballot) {
 	m, now := n.member, n.millis()
 	master := p.master

@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// cronEvery is the time between two background cycles (hz 10). In such a cycle, Redis looks for expired keys, and finds
+// cronEvery is the time between two background cycles (hz 10). In each cycle, Redis looks for expired keys, and finds
 // nearly all of them.
 const cronEvery = 100 * time.Millisecond
 

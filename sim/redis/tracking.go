@@ -1,8 +1,8 @@
 package redis
 
-// This file keeps the keys that a node remembers for clients that cache what they read (CLIENT TRACKING): which client
-// has read which key, and which clients want to be notified of all keys with a prefix. It works like tracking.c of
-// Redis 7.0, but without a limit on the number of keys and without redirection.
+// This file stores what a node must remember for clients that cache what they read (CLIENT TRACKING): which client has
+// read which key, and which clients want to be notified of all keys with a prefix. It works like tracking.c of Redis
+// 7.0, but without a limit on the number of keys and without redirection.
 
 import (
 	"maps"
@@ -55,7 +55,7 @@ type trackedClient struct {
 }
 
 // remembers reports whether the keys that the client reads now are remembered. The setting of CLIENT CACHING is kept
-// when the mode changes. It matters only if OPTIN or OPTOUT is on.
+// when the client changes its mode, but it matters only with OPTIN or OPTOUT.
 func (c *trackedClient) remembers() bool {
 	return c != nil && !c.Broadcast && !(c.OptIn && !c.Caching || c.OptOut && c.Caching)
 }
@@ -78,22 +78,23 @@ func (c *trackedClient) flags() []string {
 	return flags
 }
 
-// table records which connections track which keys. Connections are identified by their numbers. The zero table is
-// ready to use.
+// table records which keys each connection tracks. Connections are identified by their numbers. The zero table is ready
+// to use.
 type table struct {
 	clients map[uint64]*trackedClient
-	// readers maps each key to the connections that have read the key since they were last notified about it, in the
-	// order of their first read.
+	// readers maps each key to the connections that have read the key since they were last told to forget it, in the
+	// order of their first reads.
 	readers map[string][]uint64
-	// changed is used in broadcasting mode. It maps each changed key to the connection that changed it last; 0 means
+	// changed is used for broadcasting mode. It maps each changed key to the connection that changed it last; 0 means
 	// none.
 	changed map[string]uint64
 }
 
-// active reports whether any client tracks keys, or whether keys are still remembered for clients that did.
+// active reports whether any client tracks keys, or whether keys are still remembered for clients that have stopped
+// tracking.
 func (t *table) active() bool { return len(t.clients)+len(t.readers) > 0 }
 
-// client returns the tracking state of a connection, or nil if it does not track keys.
+// client returns the tracking state of a connection, or nil if the connection does not track keys.
 func (t *table) client(conn uint64) *trackedClient { return t.clients[conn] }
 
 // reset makes the table empty.
@@ -141,7 +142,7 @@ func collision(prefix, which, other string) string {
 		"'. Prefixes for a single client must not overlap."
 }
 
-// on enables tracking for a connection. The options must not be ones that [table.trouble] rejects.
+// on enables tracking for a connection. [table.trouble] must not have returned an error for the options.
 func (t *table) on(conn uint64, o options) {
 	if o.Broadcast && len(o.Prefixes) == 0 {
 		o.Prefixes = []string{""}
@@ -160,8 +161,8 @@ func (t *table) on(conn uint64, o options) {
 	c.options = o
 }
 
-// off disables tracking for a connection. The keys that it has read are still remembered, in case it enables tracking
-// again.
+// off disables tracking for a connection. The keys that the connection has read are still remembered, in case it
+// enables tracking again.
 func (t *table) off(conn uint64) { delete(t.clients, conn) }
 
 // close removes a connection that has been closed.
@@ -198,10 +199,10 @@ func (t *table) broadcasts() bool {
 	return false
 }
 
-// dataChanged records that a key has changed while a request was being executed. The argument by is the connection of
-// the request, or 0 if there is no request. dataChanged returns the connections to notify immediately. aside means that
-// the change was made by a script that the request runs, or by the key's expiry, and not by the request itself. In
-// broadcasting mode, such a change does not count as the client's own.
+// dataChanged records that a key has changed while a request was being executed. It returns the connections to notify
+// immediately. by is the connection of the request, or 0 if there is no request. aside means that the change was made
+// not by the request itself, but by a script that the request runs, or by the key's expiry. In broadcasting mode, such
+// a change does not count as the client's own.
 func (t *table) dataChanged(name string, by uint64, aside bool) (notify []uint64) {
 	if t.broadcasts() {
 		t.changed[name] = by
@@ -231,7 +232,8 @@ type notice struct {
 	Keys []string
 }
 
-// broadcasting returns the changes since the last call for clients in broadcasting mode, as one notice for each prefix.
+// broadcasting returns the changes since the last call, for clients in broadcasting mode. They are grouped into one
+// notice for each prefix.
 func (t *table) broadcasting() (list []notice) {
 	if len(t.changed) == 0 {
 		return nil

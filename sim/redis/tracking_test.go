@@ -6,7 +6,7 @@ import (
 )
 
 // TestBroadcastSubscribersLearnOfLaterChanges: a client in broadcasting mode is not notified of changes that happened
-// before it chose that mode, even if it had read the key.
+// before it chose that mode, even if it had read the changed key.
 func TestBroadcastSubscribersLearnOfLaterChanges(t *testing.T) {
 	var table table
 	table.on(1, options{})

@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// sent is a command that adds an element to a list. It has the command's arrival time, in ms after the first second,
-// and the client that sends it.
+// sent is a command that adds an element to a list. It contains the arrival time, in ms after the first second, and the
+// client that sends the command.
 type sent struct {
 	at      int
 	client  string
@@ -19,8 +19,8 @@ type sent struct {
 }
 
 // TestAServerThatWasStoppedReadsOneConnectionAfterTheOther checks the order in which a server executes commands that
-// arrived while it was stopped. The expected orders are those of a redis-server 7.0 that was stopped by SIGSTOP at that
-// time. A server that is blocked by an fsync reads the commands in the same order.
+// arrived while it was stopped. The expected orders were observed on a redis-server 7.0 that was stopped by SIGSTOP
+// while the commands arrived. A server that is blocked by an fsync reads the commands in the same order.
 func TestAServerThatWasStoppedReadsOneConnectionAfterTheOther(t *testing.T) {
 	for name, c := range map[string]struct {
 		sent []sent
@@ -44,7 +44,7 @@ func TestAServerThatWasStoppedReadsOneConnectionAfterTheOther(t *testing.T) {
 	}
 }
 
-// inOrder returns the elements in the order in which the server has added them. Without persistence, the server is
+// inOrder returns the elements in the order in which the server has added them. If the server has no persistence, it is
 // paused while the commands arrive.
 func inOrder(t *testing.T, cfg redis.Config, list []sent, anew string) (order string) {
 	c := newCluster(t, cfg, 0)
@@ -79,8 +79,8 @@ func inOrder(t *testing.T, cfg redis.Config, list []sent, anew string) (order st
 	return order
 }
 
-// TestAPopWhoseTimeIsOverInAPauseGetsNothing: the pop times out although an element arrived in time. SIGCONT interrupts
-// the wait for events, and the server handles timers before connections.
+// TestAPopWhoseTimeIsOverInAPauseGetsNothing: the pop times out although an element arrived before the timeout. SIGCONT
+// interrupts the wait for events, and the server handles timers before connections.
 func TestAPopWhoseTimeIsOverInAPauseGetsNothing(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 900*ms, func(s *session) { s.do(master, "BLPOP list 0.3") })

@@ -9,13 +9,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// The scripts that many locks use are implemented in Go, which is about ten times faster than running them in Lua. A
-// script is recognized by its tokens, regardless of spaces, comments, quotes, semicolons and the case of command names.
-// A script with any other difference is not recognized. FuzzTwinEqualsLua checks that each twin has the same effect as
-// its Lua script.
+// The scripts that many locks use are also implemented in Go, which is about ten times faster than running them in Lua.
+// A script is recognized by its tokens, regardless of spaces, comments, quotes, semicolons and the case of command
+// names. A script with any other difference is not recognized. FuzzTwinEqualsLua checks that each twin, the
+// implementation in Go, has the same effect as its Lua script.
 
-// twin executes a script without Lua. If it would not do exactly the same as the Lua script, it returns false before it
-// changes anything. Such cases are missing arguments, keys of other types, and numbers that Redis refuses.
+// twin executes a script without Lua. If it cannot do exactly what the Lua script would do, it returns false before it
+// changes anything. This happens if arguments are missing, if keys have other types, and for numbers that Redis
+// refuses.
 type twin func(d *store.Data, keys, argv []string) (done bool)
 
 // WellKnown lists the scripts that have twins. They come from the documented ways to release and renew a lock, Redis's
@@ -65,10 +66,10 @@ var twins = func() map[string]twin {
 	return m
 }()
 
-// FindTwin returns the twin of a script, or nil.
+// FindTwin returns the twin of a script, or nil if it has none.
 func FindTwin(text string) twin { return twins[lua.Tokens(text)] }
 
-// compared is the result of a GET and a comparison of its reply with a value.
+// compared is the result of comparing the reply to a GET with a value.
 type compared uint8
 
 const (

@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// twinCase is a test case in which scripts with twins are executed on data of all kinds. It is generated from a seed,
-// so that a fuzzer can control it with one number.
+// twinCase is a test case that executes scripts with twins on data of all kinds. It is generated from a seed, so that a
+// fuzzer can control it with a single number.
 type twinCase struct {
 	vocabulary
 	cfg Config
@@ -33,7 +33,7 @@ func (c twinCase) prepare() []string {
 }
 
 // arguments draws the keys and arguments of a script. They are usually valid, but sometimes there are too few or too
-// many, or they are not numbers.
+// many of them, or they are not numbers.
 func (c twinCase) arguments() (keys, argv []string) {
 	for range c.one("1", "2", "2", "2", "0", "3")[0] - '0' {
 		keys = append(keys, c.key())
@@ -44,7 +44,7 @@ func (c twinCase) arguments() (keys, argv []string) {
 	return keys, argv[:c.IntN(4)]
 }
 
-// runTwinCase executes a case with or without twins and returns everything that can be observed.
+// runTwinCase executes a case with or without twins and returns everything that can be observed from outside.
 func runTwinCase(seed uint64, withTwins bool) string {
 	c := drawTwinCase(seed)
 	m := newMachine(c.cfg)
@@ -103,8 +103,8 @@ func FuzzTwinEqualsLua(f *testing.F) {
 	f.Fuzz(compareTwins)
 }
 
-// TestTwinsTakeOnWhatLocksDo checks that twins handle the usual cases. Twins that refused every case would trivially be
-// equal to Lua.
+// TestTwinsTakeOnWhatLocksDo checks that twins handle the usual cases. If twins refused every case, they would
+// trivially be equal to Lua.
 func TestTwinsTakeOnWhatLocksDo(t *testing.T) {
 	for _, w := range WellKnown {
 		for _, held := range []string{"a", "b", ""} {

@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// connection is the state of a connection until it is closed. Most connections have no state. If the node has
-// replication, or while any request is waiting, every connection that sends a request gets a state.
+// connection is the state of a connection that is open. Most connections have no state. If the node has replication, or
+// while any request is waiting, every connection that sends a request gets a state.
 type connection struct {
 	name    string
 	multi   bool // between MULTI and EXEC
@@ -40,8 +40,8 @@ func (n *Node) state() *connection {
 	return n.c
 }
 
-// watchedKey is a watched key. expired means that the key had already expired, but still existed, when WATCH was
-// called.
+// watchedKey is a key that a connection watches. expired means that the key had already expired, but still existed,
+// when WATCH was called.
 type watchedKey struct {
 	name    string
 	expired bool
@@ -64,7 +64,7 @@ func (n *Node) changed(name string) {
 	}
 }
 
-// flushed marks the connections that watch existing keys, because all keys are being deleted.
+// flushed marks the connections that watch any existing key, because all keys are being deleted.
 func (n *Node) flushed() {
 	for _, c := range n.conns {
 		for _, w := range c.watched {

@@ -8,11 +8,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// This file implements WAITAOF, which Redis has had since 7.2. It waits until a write is on disk: on the node's own
+// This file implements WAITAOF, which was added in Redis 7.2. It waits until a write is on disk: on the node's own
 // disk, on the disks of replicas, or both.
 
-// mark is a point in the file and in the stream of effects. Once the given number of effects in the file are on disk,
-// the stream is on disk up to the given offset.
+// mark links a position in the append-only file to a replication offset. Once the given number of effects in the file
+// are on disk, the stream of effects is on disk up to the given offset.
 type mark struct {
 	effects int
 	offset  int64
@@ -21,9 +21,9 @@ type mark struct {
 // marksOffsets reports whether the node keeps track of how much of the stream is on disk.
 func (n *Node) marksOffsets() bool { return n.cfg.Version == Redis8 && n.cfg.Persistence != store.None }
 
-// markOffset is called at the end of a turn of the event loop. It records which offset belongs to the end of the file,
-// and sets a timer for the requests that wait for an fsync. If the operating system decides when to sync, Redis never
-// learns how much of the file is on disk.
+// markOffset is called at the end of a turn of the event loop. It records the replication offset at the current end of
+// the append-only file, and sets a timer for the requests that wait for an fsync. If the operating system decides when
+// to sync, Redis never learns how much of the file is on disk.
 func (n *Node) markOffset() {
 	r := &n.repl
 	if n.cfg.Persistence != store.No && r.offset > r.marks[len(r.marks)-1].offset {
@@ -33,13 +33,14 @@ func (n *Node) markOffset() {
 	n.awaitFsync()
 }
 
-// markAll notes that everything in the file is on disk, as after a start and after a full resync.
+// markAll records that everything in the append-only file is on disk, which is the case after a start and after a full
+// resync.
 func (n *Node) markAll() {
 	n.repl.marks = append(n.repl.marks[:0], mark{n.aof.Len(), n.repl.offset})
 }
 
 // fsynced returns the offset up to which the stream is known to be on disk (fsynced_reploff in Redis). It is -1 if the
-// node has no file or does not keep track of this offset.
+// node has no append-only file or does not keep track of this offset.
 func (n *Node) fsynced() int64 {
 	if !n.marksOffsets() {
 		return -1
@@ -62,8 +63,8 @@ func (n *Node) onDisk(b *blocked) int64 {
 }
 
 // syncedAt returns the time at which the write that a request waits for will be on disk. It returns 0 if no timer is
-// needed. This is the case if the operating system decides when to sync, or if the event loop is blocked until the
-// fsync has ended.
+// needed, because the operating system decides when to sync, or because the event loop is blocked until the fsync has
+// ended.
 func (n *Node) syncedAt(b *blocked) int64 {
 	switch n.cfg.Persistence {
 	case store.Everysec:
@@ -105,7 +106,7 @@ func waitAOF(n *Node, args []string) {
 	}
 }
 
-// awaitFsync sets a timer for the end of the next fsync that a request waits for.
+// awaitFsync sets a timer for the end of the next fsync for which a request waits.
 func (n *Node) awaitFsync() {
 	at := int64(0)
 	for _, b := range n.waiting {

@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// diskPlays returns the command sequences in testdata/waitaof.txt, by persistence policy. Each line consists of the
-// number of a connection, a command, and the reply of redis-server 8.2.3. Connections 1 and 3 lead to a master, and
+// diskPlays returns the command sequences in testdata/waitaof.txt for each persistence policy. Each line consists of
+// the number of a connection, a command, and the reply of redis-server 8.2.3. Connections 1 and 3 lead to a master, and
 // connection 2 leads to its replica.
 func diskPlays(t *testing.T) map[store.Policy][][2]string {
 	t.Helper()
@@ -36,7 +36,7 @@ func diskPlays(t *testing.T) map[store.Policy][][2]string {
 }
 
 // TestWaitingForDisksAnswersAsRedis checks that a simulated master and its replica give the replies in
-// testdata/waitaof.txt, which a real pair has given.
+// testdata/waitaof.txt, which were recorded from a real pair.
 func TestWaitingForDisksAnswersAsRedis(t *testing.T) {
 	for policy, lines := range diskPlays(t) {
 		cfg := Config{Version: Redis8, Persistence: policy, FsyncTime: store.DefaultFsyncTime}

@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// With appendfsync everysec, a WAITAOF lasts until the next fsync has ended. That fsync begins a second after the last
-// one. A slow fsync makes the wait longer. Meanwhile, other connections are served.
+// With appendfsync everysec, a WAITAOF lasts until the next fsync has ended. That fsync begins a second after the
+// previous one. A slow fsync makes the wait longer. Meanwhile, other connections are served.
 func TestWaitForAnFsyncEndsWithIt(t *testing.T) {
 	c := newCluster(t, redis.Config{Version: redis.Redis8, Persistence: store.Everysec, FsyncTime: 10 * ms}, 0)
 	c.client("client-1", 3500*ms, func(s *session) {
@@ -41,7 +41,7 @@ func TestWaitForAnFsyncEndsWithIt(t *testing.T) {
 		"6.212s client-1 WAITAOF 1 0 0: *2 :1 :0")
 }
 
-// A write for which WAITAOF has waited survives a loss of power. WAIT does not ensure this, since replicas also
+// If WAITAOF has waited for a write, the write survives a power loss. WAIT does not ensure this, since replicas also
 // acknowledge writes that are not on disk.
 func TestWritesThatWereWaitedForSurviveALossOfPower(t *testing.T) {
 	for _, play := range []struct{ wait, said, kept string }{
@@ -65,7 +65,7 @@ func TestWritesThatWereWaitedForSurviveALossOfPower(t *testing.T) {
 	}
 }
 
-// A replica reports what is on its disk once a second, and when its master asks. If the fsync takes place after the
+// Once a second, and when its master asks, a replica reports what is on its disk. If the fsync takes place after the
 // master has asked, the master learns of it up to a second later. Without fsyncs, the master never learns of it.
 func TestReplicasAcknowledgeWhatIsOnTheirDisks(t *testing.T) {
 	for policy, said := range map[store.Policy][]string{

@@ -36,8 +36,8 @@ type blocked struct {
 	aof    bool   // the request is a WAITAOF
 	local  int64  // the same number for the node's own disk, with WAITAOF: 0 or 1
 
-	// The fields below are used for a pop from lists. As soon as one of the lists in keys has an element, pop is called
-	// with the name of that list. It takes the element and replies.
+	// The fields below are used for a pop from lists. As soon as one of the lists named in keys has an element, pop is
+	// called with the name of that list. It takes the element and replies.
 	keys []string
 	pop  func(name string)
 }
@@ -72,8 +72,8 @@ func wait(n *Node, args []string) {
 	}
 }
 
-// waitUntil parses the timeout of WAIT and WAITAOF. It returns the last millisecond of the wait. ok is false if
-// waitUntil has replied with an error.
+// waitUntil parses the timeout of WAIT and WAITAOF, and returns the last millisecond of the wait. If it returns false
+// for ok, it has replied with an error.
 func (n *Node) waitUntil(text string) (until int64, ok bool) {
 	timeout, ok := resp.ParseInt(text)
 	switch {
@@ -106,8 +106,8 @@ func (n *Node) hasEnough(b *blocked) bool {
 	return b.pop == nil && n.acked(b) >= b.need && (b.local == 0 || n.onDisk(b) >= b.local)
 }
 
-// inMillis returns the last millisecond of a wait with the given timeout. If the timeout is 0, it returns 0, which
-// means forever.
+// inMillis returns the last millisecond of a wait that begins now and has the given timeout. If the timeout is 0, it
+// returns 0, which means that the wait never times out.
 func (n *Node) inMillis(timeout int64) int64 {
 	if timeout == 0 {
 		return 0
@@ -115,7 +115,7 @@ func (n *Node) inMillis(timeout int64) int64 {
 	return n.data.Now + min(timeout, store.LastTimed-n.data.Now)
 }
 
-// mustNotBlock reports whether the current command is part of a script or a transaction, which never wait.
+// mustNotBlock reports whether the current command is part of a script or a transaction. Such commands never wait.
 func (n *Node) mustNotBlock() bool { return n.inScript || n.inExec }
 
 // admit executes a request, unless its connection is waiting.
@@ -131,8 +131,8 @@ func (n *Node) admit(r *sim.Incoming) {
 	n.conclude(r, c, before)
 }
 
-// conclude replies to a request that has been executed, or makes its connection wait. before is the replication offset
-// before the request.
+// conclude is called after a request was executed. It sends the reply or makes the connection wait. before is the
+// replication offset before the request.
 func (n *Node) conclude(r *sim.Incoming, c *connection, before int64) {
 	b := n.block
 	n.block = nil
@@ -183,7 +183,7 @@ func (n *Node) release(over func(*blocked) bool) {
 	n.proceed()
 }
 
-// waitedFor returns the reply to a request that stops waiting, for whatever reason.
+// waitedFor returns the reply to a request whose wait ends, for whatever reason.
 func (n *Node) waitedFor(b *blocked) []byte {
 	switch {
 	case b.reply != nil:
@@ -198,16 +198,16 @@ func (n *Node) waitedFor(b *blocked) []byte {
 	return w.Out
 }
 
-// acknowledged answers the requests for which enough replicas have sent an acknowledgment. It also answers the requests
-// that waited for an fsync that has now ended.
+// acknowledged answers the requests for which enough replicas have sent an acknowledgment, and the requests that waited
+// for an fsync that has now ended.
 func (n *Node) acknowledged() {
 	if len(n.waiting) > 0 {
 		n.release(n.hasEnough)
 	}
 }
 
-// timedOut ends the waits whose timeout has passed. It does so before any request that arrived later is executed. If
-// the timer belonged to a semi-synchronous write, replication is asynchronous from now on.
+// timedOut ends the waits whose timeout has expired, before any request that arrived later is executed. If the timer
+// belongs to a semi-synchronous write, replication becomes asynchronous.
 func (n *Node) timedOut(number uint64) {
 	for _, b := range n.waiting {
 		if b.number == number && b.reply != nil {
@@ -233,7 +233,8 @@ func (n *Node) unblockAll(reply string) {
 	}
 }
 
-// unblock answers a request that has waited. The requests that arrived behind it are executed later, by proceed.
+// unblock answers a request that has waited. Requests that arrived behind it on the connection are executed later, by
+// proceed.
 func (n *Node) unblock(b *blocked, reply []byte) {
 	n.hold(b.r, reply)
 	n.leaveLine(b)
@@ -245,8 +246,8 @@ func (n *Node) leaveLine(b *blocked) {
 	n.released = append(n.released, b.c)
 }
 
-// proceed serves the clients that wait for lists that were created. It also executes requests that arrived behind a
-// waiting request, once that request no longer waits. It repeats this until nothing is left to do.
+// proceed serves the clients that wait for lists which have been created. It also executes requests that arrived behind
+// a waiting request, once that request no longer waits. It repeats these steps until nothing is left to do.
 func (n *Node) proceed() {
 	if n.proceeding {
 		return

@@ -18,7 +18,7 @@ var waits = []string{"BLPOP|BRPOP K 0", "BLPOP|BRPOP K 0", "BLPOP|BRPOP K+ W", "
 	"BLPOP K x|-1|-0.0001|1e400|1e16|inf|-inf|nan|0x1p-3|0.0001|1e-400", "BLPOP K", "BLMOVE K K LEFT RIGHT",
 	"BRPOPLPUSH K K x"}
 
-// pushes are patterns of commands that create the lists, and of other commands that are mixed in.
+// pushes are patterns of commands that create the lists, and of other commands that are mixed with them.
 var pushes = []string{"RPUSH|LPUSH K V", "RPUSH|LPUSH K V+", "RPUSH|LPUSH K V+", "LPOP|RPOP K", "LPOP K 2",
 	"RPOPLPUSH K K", "LMOVE K K LEFT|RIGHT RIGHT", "RPUSHX K V", "LINSERT K BEFORE V V", "RENAME K K", "RENAMENX K K",
 	"COPY K K REPLACE",
@@ -48,8 +48,8 @@ func drawWaits(v vocabulary, count int) (steps []step) {
 	return steps
 }
 
-// TestWaitingForListsAnswersAsRedis lets connections wait for lists that other connections create, on the node and on a
-// real Redis. It compares which connections are served, and with which elements. The commands include transactions,
+// TestWaitingForListsAnswersAsRedis makes connections wait for lists that other connections create, on the node and on
+// a real Redis. It compares which connections are served, and with which elements. The commands include transactions,
 // scripts, timeouts, CLIENT UNBLOCK, watched keys, and requests that are queued behind a waiting request.
 func TestWaitingForListsAnswersAsRedis(t *testing.T) {
 	r := newRig(t, 4)
@@ -61,7 +61,7 @@ func TestWaitingForListsAnswersAsRedis(t *testing.T) {
 	t.Logf("%d commands compared", r.compared)
 }
 
-// TestWaitersAreServedAsByRedis plays the situations in testdata/waits.txt, one per line, on the node and on a real
+// TestWaitersAreServedAsByRedis runs the situations in testdata/waits.txt, one per line, on the node and on a real
 // Redis. Each line states which clients wait for which lists, and what the other clients do.
 func TestWaitersAreServedAsByRedis(t *testing.T) {
 	r := newRig(t, 4)
@@ -83,7 +83,7 @@ func TestWaitersAreServedAsByRedis(t *testing.T) {
 	}
 }
 
-// parseStep parses a step: the number of a connection and a command, or @ and a change of the clock.
+// parseStep parses a step: the number of a connection followed by a command, or @ followed by a change of the clock.
 func parseStep(t *testing.T, text string) step {
 	t.Helper()
 	if by, is := strings.CutPrefix(text, "@"); is {
@@ -102,9 +102,9 @@ func mustParse(t *testing.T, text string) time.Duration {
 	return d
 }
 
-// waits8 are situations in which Redis 8 replies differently from 7.0. It executes a request again after it has waited,
-// lets scripts call commands that wait, and refuses timeouts that are too long (blocked.c and timeout.c of 7.4,
-// although its documentation of BLPOP still describes 7.0).
+// waits8 are situations in which Redis 8 replies differently from 7.0. Redis 8 executes a request again after the
+// request has waited, lets scripts call commands that wait, and refuses timeouts that are too long (blocked.c and
+// timeout.c of 7.4, although the documentation of BLPOP still describes 7.0).
 var waits8 = []struct{ steps, conn1, of7 string }{
 	{"1 BLPOP a b 0; 2 MULTI; 2 RPUSH b x; 2 RPUSH a y; 2 EXEC", "[a y]", "[b x]"},
 	{"1 BLPOP a b 0; 2 MULTI; 2 RPUSH b x; 2 SET a y; 2 EXEC", wrongType, "[b x]"},

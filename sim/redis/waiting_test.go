@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// A pop that had to wait is written to the file and sent to the replicas as the pop that was finally executed, after
-// the command that made it possible. The records of the removed elements name the attempt of the pop.
+// When a blocked pop finally runs, the append-only file and the replicas get it as an ordinary pop, right after the
+// command that has unblocked it. The records of the removed elements name the attempt that sent the pop.
 func TestPopThatWaitedIsLoggedAsAPop(t *testing.T) {
 	c := newCluster(t, redis.Config{Persistence: store.Always, FsyncTime: 10 * ms}, 1)
 	c.client("client-1", 0, func(s *session) { s.do(master, "BLPOP free 0") })
@@ -35,7 +35,7 @@ func TestPopThatWaitedIsLoggedAsAPop(t *testing.T) {
 		"redis-1: taken set of client-2/1 by client-2/1")
 }
 
-// A client that has disconnected is not served. The element is left for the next client.
+// A client that has disconnected is not served. The element stays in the list for the next client.
 func TestWhoeverGoesAwayIsServedNoMore(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 0, func(s *session) {
@@ -52,8 +52,8 @@ func TestWhoeverGoesAwayIsServedNoMore(t *testing.T) {
 		"102ms client-3 BLPOP free 0: *2 $4 free $1 x")
 }
 
-// Clients that wait on a master get an error and are disconnected when the master is deposed. When a server starts
-// again, no client from before is left waiting.
+// When a master is deposed, clients that wait on it get an error and are disconnected. After a server has restarted, no
+// client is still waiting from before.
 func TestWaitForAListEndsWithTheRoleAndTheLifeOfItsServer(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1)
 	c.client("client-1", 0, func(s *session) {
@@ -79,8 +79,8 @@ func TestElementIsHandedOutOnceAReplicaHasThePop(t *testing.T) {
 	want(t, "said", c.said, "104ms client-2 RPUSH free x: :1", "104ms client-1 BLPOP free 0: *2 $4 free $1 x")
 }
 
-// Subscribers are notified of an expired key only when the key is deleted. This happens when a command accesses the
-// key, or at the next background cycle. On a replica, subscribers are notified when the master's DEL arrives.
+// Subscribers are notified that a key has expired only when the key is deleted, that is, when a command accesses the
+// key or at the next background cycle. On a replica, subscribers are notified when the master's DEL arrives.
 func TestExpiryIsNotifiedOfWhenTheKeyIsDeleted(t *testing.T) {
 	c := newCluster(t, redis.Config{NotifyKeyspaceEvents: "KEA"}, 1)
 	for i, name := range []sim.ProcessID{master, replica1} {
@@ -103,8 +103,8 @@ func TestExpiryIsNotifiedOfWhenTheKeyIsDeleted(t *testing.T) {
 }
 
 // signalLockRelease is a script that releases a lock and wakes one waiter. The lock belongs to the client that has set
-// the key. Waiters wait for an element of a list. If the client is the holder, the script deletes the key and leaves
-// one element for the next waiter. python-redis-lock works like this.
+// the key, and waiters wait for an element of a list. If the client is the holder, the script deletes the key and
+// leaves one element for the next waiter. python-redis-lock works in this way.
 const signalLockRelease = `if redis.call("get", KEYS[1]) ~= ARGV[1] then return 1 else
 	redis.call("del", KEYS[2])
 	redis.call("lpush", KEYS[2], 1)

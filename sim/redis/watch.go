@@ -23,8 +23,8 @@ func (s *Sentinel) Wake(uint64) {
 	s.host.WakeAfter(time.Duration(1000/hz)*time.Millisecond, 0)
 }
 
-// look checks whether the nodes of a group reply, the master first. If a failover is in progress, it performs the next
-// step.
+// look checks whether the nodes of a group reply, beginning with the master. If a failover is in progress, it performs
+// the next step.
 func (s *Sentinel) look(g *group, now time.Duration) {
 	s.visit(g, g.master, now)
 	if now >= s.tiltUntil {
@@ -44,7 +44,8 @@ func (s *Sentinel) look(g *group, now time.Duration) {
 	}
 }
 
-// visit sends a node the pings and INFO requests that are due, and determines whether it has been silent for too long.
+// visit sends a node the pings and INFO requests that are due, and determines whether the node has been silent for too
+// long.
 func (s *Sentinel) visit(g *group, w *watched, now time.Duration) {
 	s.ask(g, w, now)
 	if now < s.tiltUntil {
@@ -96,13 +97,13 @@ func (s *Sentinel) ping(w *watched, now time.Duration) {
 	s.host.Send(w.name, phasePing, s.round(now), probe{Key: s.round(now)})
 }
 
-// round returns how many checks the Sentinel could have made by its own clock. It serves as the key of messages that
-// are sent repeatedly.
+// round returns how many checks the Sentinel could have made according to its own clock. It serves as the key of
+// messages that are sent repeatedly.
 func (s *Sentinel) round(now time.Duration) sim.Key {
 	return sim.Key(now / (time.Second / (2 * leastHz)))
 }
 
-// assign orders a node to follow another node, or to become master if master is the node itself.
+// assign orders a node to follow a master, or to become master if the two are the same node.
 func (s *Sentinel) assign(w, master *watched, now time.Duration) {
 	s.host.Send(w.name, phaseOrder, s.round(now).Text(string(master.name)), order{master.name})
 }
@@ -145,8 +146,8 @@ func (s *Sentinel) failOver(g *group, now time.Duration) {
 	}
 }
 
-// begin begins a failover if there is a reason for it, and if enough time has passed since the last failed failover. A
-// failover that a fault has ordered begins without that delay.
+// begin begins a failover if there is a reason for it, and if enough time has passed since the last failed failover. If
+// a fault has ordered the failover, it begins without this delay.
 func (s *Sentinel) begin(g *group, now time.Duration) {
 	if g.wanted == g.master {
 		g.wanted = nil
@@ -188,9 +189,8 @@ func (s *Sentinel) selectable(g *group, w *watched, now time.Duration) bool {
 	return w != g.master && !w.down && s.reachable(w, now) && now-w.info <= fresh && w.linkDown <= 10*s.cfg.DownAfter
 }
 
-// best returns the replica to promote. Among the replicas that may be promoted, it is the one with the highest offset
-// in its last INFO. If several have the same offset, it is the first in the group's order. best returns nil if there is
-// none.
+// best returns the replica to promote, or nil if there is none. Among the replicas that may be promoted, it is the one
+// with the highest offset in its last INFO. If several have this offset, the first in the group's order is chosen.
 func (s *Sentinel) best(g *group, now time.Duration) *watched {
 	var best *watched
 	for _, w := range g.nodes {
@@ -202,7 +202,7 @@ func (s *Sentinel) best(g *group, now time.Duration) *watched {
 }
 
 // sendNext orders the next replica to follow the new master, unless another replica is still switching to it
-// (parallel-syncs 1). It does not wait for a replica that takes too long (sentinelFailoverReconfNextSlave).
+// (parallel-syncs 1). It stops waiting for a replica that takes too long (sentinelFailoverReconfNextSlave).
 func (s *Sentinel) sendNext(g *group, now time.Duration) {
 	for _, w := range g.nodes {
 		w.follows = w.follows || w.sentAfter && now-w.sentAt > reconfTimeout
@@ -225,7 +225,7 @@ func (g *group) others() []*watched {
 }
 
 // allFollow reports whether every replica that is up follows the new master. After FailoverTimeout, it no longer waits
-// for replicas: it orders those that have not been ordered to follow the new master yet, and returns true
+// for replicas. It then sends the remaining orders to follow the new master, and returns true
 // (sentinelFailoverDetectEnd).
 func (s *Sentinel) allFollow(g *group, now time.Duration) bool {
 	if g.promoting.down {
@@ -244,7 +244,7 @@ func (s *Sentinel) allFollow(g *group, now time.Duration) bool {
 	return true
 }
 
-// Receive handles the answer of a node, or the message that the node has closed the connection.
+// Receive handles a node's answer, or the message that a node has closed the connection.
 func (s *Sentinel) Receive(from sim.ProcessID, body any) {
 	now := s.host.Monotonic()
 	for _, g := range s.groups {
@@ -306,7 +306,8 @@ func (s *Sentinel) switched(g *group, now time.Duration) {
 	}
 }
 
-// note records since when a node has reported that it follows the wrong master.
+// note records when a node first reported that it follows the wrong master. If it now follows the right one, the record
+// is cleared.
 func (s *Sentinel) note(g *group, w *watched, now time.Duration) {
 	wrong := w.last.Master != g.master.name
 	if w == g.master {
@@ -320,7 +321,7 @@ func (s *Sentinel) note(g *group, w *watched, now time.Duration) {
 
 // reconfigure makes nodes follow the master if they follow the wrong master or none. It does so only while the master
 // is up, and only for nodes that have been reachable and wrong for long enough. The required time is FailoverTimeout
-// for a replica of another node, and ReconfigureAfter for a node that is itself a master.
+// for a replica that follows another node, and ReconfigureAfter for a node that is itself a master.
 func (s *Sentinel) reconfigure(g *group, now time.Duration) {
 	if m := g.master; m.down || !m.informed || m.last.Master != "" {
 		return

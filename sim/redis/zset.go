@@ -17,7 +17,7 @@ import (
 // zaddOptions are the options of ZADD.
 type zaddOptions struct{ nx, xx, gt, lt, ch, incr bool }
 
-// trouble returns an error if options exclude each other or the number of arguments that follow them is wrong.
+// trouble returns an error if options exclude each other, or if the number of arguments that follow them is wrong.
 // Otherwise it returns "".
 func (o *zaddOptions) trouble(words int) string {
 	switch {
@@ -59,7 +59,7 @@ func zadd(incr bool) func(d *store.Data, args []string) {
 	}
 }
 
-// addScores gives members their scores. pairs contains the arguments from the first score to the end.
+// addScores sets the scores of members. pairs contains the arguments from the first score to the end.
 func addScores(d *store.Data, args []string, o zaddOptions, scores []float64, pairs []string) {
 	name := args[1]
 	added, updated, processed := int64(0), int64(0), false
@@ -119,8 +119,8 @@ func addScores(d *store.Data, args []string, o zaddOptions, scores []float64, pa
 	}
 }
 
-// scoreOptions checks the options that follow the bounds of ZRANGEBYSCORE. Redis checks them before it parses the
-// bounds. scoreOptions returns an error, or "" if there is none.
+// scoreOptions checks the options that follow the bounds of ZRANGEBYSCORE, because Redis checks them before it parses
+// the bounds. It returns an error, or "" if there is none.
 func scoreOptions(words []string) string {
 	for i := 0; i < len(words); i++ {
 		switch rest := words[i+1:]; {
@@ -139,8 +139,8 @@ func scoreOptions(words []string) string {
 	return ""
 }
 
-// byScore handles a command whose arguments 2 and 3 are bounds of scores. It parses the bounds as Redis does, and
-// rewrites them for miniredis, which would treat an open infinite bound as a closed one.
+// byScore handles a command whose second and third arguments are bounds of scores. It parses the bounds as Redis does,
+// and rewrites them for miniredis, which would treat an exclusive infinite bound as an inclusive one.
 func byScore(d *store.Data, args []string) bool {
 	if trouble := scoreOptions(args[4:]); trouble != "" {
 		d.ReplyError(trouble)
@@ -173,7 +173,7 @@ func byScore(d *store.Data, args []string) bool {
 }
 
 // rescore formats the scores in a reply with 17 digits, as Redis does. miniredis uses only as many digits as are needed
-// to distinguish them. In an array, every step-th element is a score.
+// to distinguish scores. In an array, every step-th element is a score.
 func rescore(reply []byte, step int) []byte {
 	if reply[0] == '$' {
 		return appendScore(nil, reply)
@@ -208,8 +208,8 @@ func appendScore(out, bulk []byte) []byte {
 	return sim.AppendBulk(out, lua.FormatNumber(f, 17))
 }
 
-// scoreStep states which elements of a reply are scores: 1 means every element, 2 means every second element, and 0
-// means none.
+// scoreStep says which elements of a reply are scores: 1 means every element, 2 means every second element, and 0 means
+// none.
 func scoreStep(args []string) int {
 	switch strings.ToLower(args[0]) {
 	case "zscore", "zmscore":
@@ -258,7 +258,7 @@ func parseLposOptions(args []string) (o lposOptions, trouble string) {
 	return o, ""
 }
 
-// lpos implements LPOS. As in Redis, the smallest integer overflows if it is given as a rank.
+// lpos implements LPOS. As in Redis, the smallest possible integer overflows if it is given as the rank.
 func lpos(d *store.Data, args []string) {
 	o, trouble := parseLposOptions(args[3:])
 	if trouble != "" {

@@ -6,15 +6,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// alarm is the timer that sends SIGALRM to a process (ITIMER_REAL). As in the kernel, a timer with an interval starts
-// again when its signal is delivered.
+// alarm is the timer that sends SIGALRM to a process (ITIMER_REAL). As in the kernel, a periodic timer is started again
+// when its signal is delivered.
 type alarm struct {
 	armed    bool
 	at       int64 // how far the process's clock has advanced when the alarm expires
 	interval int64 // in ns; 0: it expires once
 }
 
-// sentByKernel is the code of a signal that comes from the kernel and not from a process.
+// sentByKernel is the si_code of a signal that the kernel, and not a process, has sent.
 const sentByKernel = 0x80
 
 // remaining returns the time until the alarm expires, in ns, or 0 if it is not running.
@@ -25,7 +25,7 @@ func (p *Process) remaining(a alarm) int64 {
 	return max(a.at-p.clock.advance(p.m.now), 1000)
 }
 
-// rings sends SIGALRM if the alarm of the process is due.
+// rings sends SIGALRM to the process if its alarm is due.
 func (p *Process) rings() {
 	if a := &p.alarm; a.armed && p.due(false, a.at, p.m.now) <= p.m.now {
 		a.armed = false
@@ -33,7 +33,7 @@ func (p *Process) rings() {
 	}
 }
 
-// rearms starts the alarm again after its signal was delivered.
+// rearms starts a periodic alarm again after its signal was delivered.
 func (p *Process) rearms() {
 	if a := &p.alarm; !a.armed && a.interval > 0 {
 		a.armed = true
@@ -60,12 +60,13 @@ func (p *Process) encode(a alarm) []byte {
 	return append(seconds(a.interval, 1000), seconds(p.remaining(a), 1000)...)
 }
 
-// ofProcessorTime describes a call that creates a timer for processor time. Profilers use such timers.
+// ofProcessorTime is the end of the error message for a system call that creates a CPU-time timer. Profilers use such
+// timers.
 const ofProcessorTime = "for a timer that counts processor time, which is not modeled: turn the profiler off that " +
 	"uses it, or use a timer that counts real time"
 
-// isReal reports whether a system call is about the timer that counts real time, ITIMER_REAL. A call about a timer that
-// counts processor time ends the run.
+// isReal reports whether a system call concerns ITIMER_REAL, the timer that counts real time. A call for a CPU-time
+// timer ends the run.
 func (t *thread) isReal() bool {
 	if t.regs.Rdi == uint64(unix.ITIMER_PROF) || t.regs.Rdi == uint64(unix.ITIMER_VIRTUAL) {
 		t.p.m.fail(t, t.name, ofProcessorTime)
@@ -116,8 +117,8 @@ func (t *thread) getitimer() outcome {
 	return t.gives(0)
 }
 
-// alarms implements alarm, which sets the alarm in seconds and returns the seconds that were left. These are rounded to
-// the nearest second, but to 1 if less than a second was left.
+// alarms implements the system call alarm. It takes the time in seconds and returns how many seconds the previous alarm
+// had left, rounded to the nearest second, but at least 1 if any time was left.
 func (t *thread) alarms() outcome {
 	left := t.p.remaining(t.p.alarm)
 	t.p.setAlarm(int64(uint32(t.regs.Rdi))*1e9, 0)

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// calls lists the modeled calls. A call that is neither in calls nor in untouched ends the run.
+// calls lists the modeled system calls. A system call that is neither in calls nor in untouched ends the run.
 var calls = allCalls()
 
 func allCalls() map[uint64]call {
@@ -91,11 +91,11 @@ var processCalls = map[uint64]call{
 
 	unix.SYS_FUTEX: {"futex", (*thread).futex},
 
-	// Programs use process numbers if the kernel does not have process files (pidfd).
+	// If the kernel does not have process file descriptors (pidfd), programs use process IDs instead.
 	unix.SYS_PIDFD_OPEN:        {"pidfd_open", (*thread).lacks},
 	unix.SYS_PIDFD_SEND_SIGNAL: {"pidfd_send_signal", (*thread).lacks},
 
-	// refused, because it would let a program read the processor's number from memory
+	// refused, because it would let a program read the number of its CPU from memory
 	unix.SYS_RSEQ:           {"rseq", (*thread).lacks},
 	unix.SYS_IO_URING_SETUP: {"io_uring_setup", (*thread).lacks},
 }
@@ -129,7 +129,7 @@ var ioCalls = map[uint64]call{
 	unix.SYS_GETPEERNAME: {"getpeername", (*thread).getpeername},
 }
 
-// unknown names some calls that are not modeled but that programs may use.
+// unknown contains the names of some system calls that programs may use although they are not modeled.
 var unknown = map[uint64]string{unix.SYS_RT_SIGQUEUEINFO: "rt_sigqueueinfo",
 	unix.SYS_RT_TGSIGQUEUEINFO: "rt_tgsigqueueinfo", unix.SYS_ACCEPT: "accept", unix.SYS_ACCEPT4: "accept4",
 	unix.SYS_SENDFILE: "sendfile", unix.SYS_SENDMMSG: "sendmmsg", unix.SYS_RECVMMSG: "recvmmsg",
@@ -145,7 +145,7 @@ var unknown = map[uint64]string{unix.SYS_RT_SIGQUEUEINFO: "rt_sigqueueinfo",
 	unix.SYS_PROCESS_VM_READV: "process_vm_readv", unix.SYS_PROCESS_VM_WRITEV: "process_vm_writev",
 	unix.SYS_FUTEX_WAITV: "futex_waitv", unix.SYS_MOUNT: "mount", unix.SYS_TEE: "tee", unix.SYS_VMSPLICE: "vmsplice"}
 
-// nameOf returns the name of a call that is not modeled.
+// nameOf returns the name of a system call that is not modeled.
 func nameOf(nr uint64) string {
 	if name := unknown[nr]; name != "" {
 		return name
@@ -153,10 +153,10 @@ func nameOf(nr uint64) string {
 	return "system call " + strconv.FormatUint(nr, 10)
 }
 
-// lacks answers like a kernel that does not have the call.
+// lacks fails the system call, as a kernel that does not have this call would.
 func (t *thread) lacks() outcome { return t.errs(unix.ENOSYS) }
 
-// forbidsListening answers like a firewall that blocks incoming connections.
+// forbidsListening fails the system call, as if a firewall blocked incoming connections.
 func (t *thread) forbidsListening() outcome {
 	t.p.refuse("to " + t.name + " a socket to accept connections")
 	return t.errs(unix.EACCES)
@@ -167,7 +167,7 @@ func (t *thread) setTidAddress() outcome {
 	return t.gives(int64(t.id))
 }
 
-// getcpu answers that the thread runs on the only processor.
+// getcpu reports that the thread runs on CPU 0, the only one.
 func (t *thread) getcpu() outcome {
 	for _, at := range []uint64{t.regs.Rdi, t.regs.Rsi} {
 		if at != 0 {
@@ -177,7 +177,7 @@ func (t *thread) getcpu() outcome {
 	return t.gives(0)
 }
 
-// schedGetaffinity answers that there is one processor.
+// schedGetaffinity reports that there is a single CPU.
 func (t *thread) schedGetaffinity() outcome {
 	if t.regs.Rsi < 8 {
 		return t.errs(unix.EINVAL)
@@ -188,7 +188,7 @@ func (t *thread) schedGetaffinity() outcome {
 	return t.gives(8)
 }
 
-// mostRandom is the maximum number of random bytes that one call returns.
+// mostRandom is the maximum number of random bytes that a single call of getrandom returns.
 const mostRandom = 1 << 20
 
 func (t *thread) getrandom() outcome {

@@ -13,16 +13,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fileCall is a call that can change a file. dirs and paths are the indexes of its arguments that hold folders and
-// paths. A folder of -1 means the current folder.
+// fileCall is a system call that can change a file. dirs and paths are the indexes of its arguments that contain
+// folders and paths. A folder of -1 means the current folder.
 type fileCall struct {
 	name  string
 	dirs  []int
 	paths []int
 }
 
-// fileCalls lists the calls that can change files. Outside the scratch folder they fail, as on a file system that is
-// mounted read-only.
+// fileCalls lists the system calls that can change files. Outside the scratch folder they fail, as on a file system
+// that is mounted read-only.
 var fileCalls = map[uint64]fileCall{
 	unix.SYS_OPEN:      {"open", []int{-1}, []int{0}},
 	unix.SYS_OPENAT:    {"openat", []int{0}, []int{1}},
@@ -58,7 +58,7 @@ var fileCalls = map[uint64]fileCall{
 // devices lists the devices that a process may open for writing.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
-// changesFile carries out a call that can change a file.
+// changesFile executes a system call that can change a file.
 func (t *thread) changesFile(c fileCall) outcome {
 	args := [...]uint64{t.regs.Rdi, t.regs.Rsi, t.regs.Rdx, t.regs.R10}
 	flags, isOpen := uint64(0), true
@@ -109,14 +109,14 @@ func (t *thread) changesFile(c fileCall) outcome {
 // differs from run to run.
 const foreign = "/tmp/hsperfdata_"
 
-// opensForeign reports whether a path belongs to a file that other programs of the host may create or remove. Such
-// files are hidden from a process.
+// opensForeign reports whether a path belongs to a file that other programs on the host may create or remove. These
+// files are hidden from traced processes.
 func (t *thread) opensForeign(at uint64) bool {
 	b := make([]byte, len(foreign))
 	return peek(t.tid, at, b) && string(b) == foreign
 }
 
-// readOnly answers a call that would change a file outside the scratch folder.
+// readOnly handles a system call that would change a file outside the scratch folder.
 func (t *thread) readOnly(path string, flags uint64) outcome {
 	var st unix.Stat_t
 	err := unix.Stat(path, &st)
@@ -155,7 +155,7 @@ func (p *Process) mayWrite(path string) bool {
 	return s != "" && strings.HasPrefix(path, filepath.Clean(s)+"/")
 }
 
-// read waits until there is something to read. It then lets the kernel carry out the read.
+// read waits until there is something to read, and then lets the kernel execute the read.
 func (t *thread) read() outcome {
 	own, ok := t.p.dup(t.regs.Rdi)
 	if !ok {
@@ -200,8 +200,8 @@ func (t *thread) read() outcome {
 	return t.blocks(b)
 }
 
-// write takes over what is written to a connection. For any other file, it lets the kernel carry out the write as soon
-// as there is room.
+// write gives the bytes that are written to a connection to the machine. For any other file, it waits until there is
+// room, and then lets the kernel execute the write.
 func (t *thread) write() outcome {
 	own, ok := t.p.dup(t.regs.Rdi)
 	if !ok {
@@ -230,8 +230,8 @@ func (t *thread) write() outcome {
 	return t.blocks(block{fds: list, ready: func(bool) bool { return true }})
 }
 
-// waitsFor makes a thread wait for files. ready is called immediately, whenever one of the files may be ready, and when
-// the time is over.
+// waitsFor makes a thread wait for files. It calls the block's function ready at once, whenever one of the files may be
+// ready, and when the timeout expires.
 func (t *thread) waitsFor(b block) outcome {
 	pollNow(b.fds)
 	done := b.ready(false)
@@ -294,10 +294,10 @@ func (t *thread) poll() outcome {
 	return t.waitsFor(b)
 }
 
-// mostFiles is the maximum number of files for which one call can wait.
+// mostFiles is the maximum number of files for which a single call can wait.
 const mostFiles = 4096
 
-// patience returns the block for a wait with a timeout. If milliseconds is set, v is the timeout in milliseconds.
+// patience returns the block for a wait with a timeout. If milliseconds is true, v is the timeout in milliseconds.
 // Otherwise v is the address of a timespec.
 func (t *thread) patience(milliseconds bool, v uint64) (b block, ok bool) {
 	switch {
@@ -362,7 +362,7 @@ func (t *thread) selects() outcome {
 	return t.waitsFor(b)
 }
 
-// fileSets are the three sets of files of a select.
+// fileSets contains the three sets of files that are passed to select.
 type fileSets struct {
 	at   [3]uint64
 	size int
@@ -371,7 +371,7 @@ type fileSets struct {
 
 type inSet struct{ set, fd int }
 
-// gather collects the files of a select. It reports whether one of them is not open.
+// gather collects the files that a thread passes to select. It reports whether any of them is not open.
 func (t *thread) gather(s *fileSets, n int, b *block) (bad bool) {
 	for i, events := range []int16{unix.POLLIN, unix.POLLOUT, unix.POLLPRI} {
 		if s.at[i] == 0 {

@@ -9,15 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// returning is the code of a function that returns a process number without a call: mov eax, id; nop.
+// returning is the machine code of a function that returns the process ID without a system call: mov eax, id; nop.
 func returning(id int) []byte { return append(le.AppendUint32([]byte{0xb8}, uint32(id)), 0x66, 0x90) }
 
-// asking is the code of a function that asks the kernel for the process number: mov eax, 39; syscall.
+// asking is the machine code of a function that asks the kernel for the process ID: mov eax, 39; syscall.
 var asking = []byte{0xb8, unix.SYS_GETPID, 0, 0, 0, 0x0f, 0x05}
 
-// getpid answers with the process number. Some libraries ask for the number before each request. So if a function like
-// that of the C library made the call, getpid changes the function to return the number without a call. If the function
-// cannot be changed, it continues to make the call.
+// getpid returns the process ID to the thread. Some libraries ask for the ID before each request. So if the call comes
+// from a function like that of the C library, getpid changes the function's code so that it returns the ID without a
+// system call. If the code cannot be changed, the function continues to make the system call.
 func (t *thread) getpid() outcome {
 	code, at := make([]byte, len(asking)), t.regs.Rip-uint64(len(asking))
 	shared := slices.ContainsFunc(t.p.members, func(o *Process) bool { return o.lender != nil })
@@ -28,8 +28,8 @@ func (t *thread) getpid() outcome {
 	return t.gives(int64(t.p.id))
 }
 
-// forgetsNumber makes the functions that getpid has changed ask the kernel again, because another process is going to
-// use the same memory.
+// forgetsNumber undoes the changes that getpid has made to functions, because another process is going to use the same
+// memory. The functions then ask the kernel again.
 func (p *Process) forgetsNumber() {
 	for _, at := range p.knows {
 		pokeCode(p.pid, at, asking)
@@ -44,7 +44,7 @@ func (t *thread) getppid() outcome {
 	return t.gives(int64(t.p.parent.id))
 }
 
-// member returns the process of the family with a number, or nil. 0 is the number of p itself.
+// member returns the process of the family with the given ID, or nil if there is none. The ID 0 means p itself.
 func (p *Process) member(id int) *Process {
 	for _, o := range p.members {
 		if o.id == id || id == 0 && o == p {
@@ -54,7 +54,7 @@ func (p *Process) member(id int) *Process {
 	return nil
 }
 
-// ofKin answers a call that asks for the group or the session of a process.
+// ofKin handles a system call that asks for the process group or the session of a process.
 func (t *thread) ofKin(number func(*Process) int) outcome {
 	o := t.p.member(int(int32(t.regs.Rdi)))
 	if o == nil {
@@ -97,12 +97,11 @@ func (t *thread) setpgid() outcome {
 	return t.gives(0)
 }
 
-// Codes that say how a child has ended.
+// Values of si_code that say how a child has ended.
 const cldExited, cldKilled = 1, 2
 
-// awaits waits until one of the process's children for which match returns true has ended. The function gives then
-// computes the result of the call from that child. If no child has ended and the call must not wait, gives is called
-// with nil.
+// awaits waits until one of the process's children that match selects has ended. gives computes the result of the
+// system call from this child. If no such child has ended and the call must not wait, the result is gives(nil).
 func (t *thread) awaits(match func(*Process) bool, options uint64, gives func(*Process) int64) outcome {
 	try := func() bool {
 		living := false

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// clone starts a thread or a process.
+// clone implements the system call clone, which starts a thread or a process.
 func (t *thread) clone() outcome {
 	flags, parentID, childID := t.regs.Rdi, t.regs.Rdx, t.regs.R10
 	if t.name == "clone3" {
@@ -137,7 +137,7 @@ const (
 	futexRealtime  = 0x100
 )
 
-// futex carries out a futex call.
+// futex implements the system call futex.
 func (t *thread) futex() outcome {
 	r, p := &t.regs, t.p
 	all := ^uint32(0)

@@ -21,18 +21,18 @@ func (t *thread) timespec(at uint64) (ns int64, ok bool) {
 	return min(s, latest/1e9)*1e9 + n, true
 }
 
-// latest is the latest time that is accepted from a process, in ns. On a wall clock, this is in the year 2116.
+// latest is the latest time, in ns, that a process can pass to a system call. On a wall clock, it is in the year 2116.
 const latest = 1 << 62 / 1_000_000_000 * 1_000_000_000
 
 // farthest is the longest wait in ns, about 29 years.
 const farthest = 1 << 60 / 1_250_000_000 * 1_000_000_000
 
-// relative returns a block that ends after d ns.
+// relative returns a block for a wait of d ns.
 func (t *thread) relative(d int64) block {
 	return block{timed: true, at: t.p.clock.advance(t.p.m.now) + min(d, farthest)}
 }
 
-// absolute returns a block that ends when a clock shows the given time.
+// absolute returns a block for a wait until a clock shows the given time.
 func absolute(wall bool, at int64) block {
 	if !wall {
 		at -= uptime
@@ -40,7 +40,7 @@ func absolute(wall bool, at int64) block {
 	return block{timed: true, wall: wall, at: at}
 }
 
-// reading returns the time that a clock shows. ok is false if there is no clock with this number.
+// reading returns the time that the clock with the given ID shows. ok is false if there is no such clock.
 func (t *thread) reading(id int32) (ns int64, ok bool) {
 	p, m := t.p, t.p.m
 	switch {
@@ -50,7 +50,8 @@ func (t *thread) reading(id int32) (ns int64, ok bool) {
 		id == unix.CLOCK_BOOTTIME:
 		return p.clock.monotonic(m.now), true
 	case id == unix.CLOCK_PROCESS_CPUTIME_ID || id == unix.CLOCK_THREAD_CPUTIME_ID || id < 0:
-		// Processor time is counted in calls. Programs use it only to find out how long something took.
+		// CPU-time clocks show how far the process's clock has advanced. Programs use them only to find out how long
+		// something took.
 		return p.clock.advance(m.now), true
 	}
 	return 0, false
@@ -60,7 +61,7 @@ func (t *thread) reading(id int32) (ns int64, ok bool) {
 var unwaited = []int32{unix.CLOCK_REALTIME_COARSE, unix.CLOCK_MONOTONIC_COARSE, unix.CLOCK_MONOTONIC_RAW,
 	unix.CLOCK_THREAD_CPUTIME_ID}
 
-// showsWall reports whether a clock shows the time of day.
+// showsWall reports whether a clock shows wall-clock time.
 func showsWall(id int32) bool {
 	return id == unix.CLOCK_REALTIME || id == unix.CLOCK_REALTIME_COARSE || id == unix.CLOCK_TAI
 }
@@ -106,7 +107,7 @@ func (t *thread) time() outcome {
 	return t.gives(s)
 }
 
-// times and getrusage answer that no processor time was used.
+// times and getrusage report that no CPU time was used.
 func (t *thread) times() outcome {
 	if t.regs.Rdi != 0 {
 		poke(t.tid, t.regs.Rdi, make([]byte, 32))
@@ -135,7 +136,7 @@ func (t *thread) sysinfo() outcome {
 	return t.gives(0)
 }
 
-// sleeps makes a thread wait until its time is over.
+// sleeps makes a thread sleep until the end of the given block.
 func (t *thread) sleeps(b block) outcome {
 	b.ready = func(bool) bool {
 		t.finish(0)
@@ -169,8 +170,8 @@ func (t *thread) clockNanosleep() outcome {
 	return t.sleeps(absolute(showsWall(clock), d))
 }
 
-// yieldTime is how much time passes when a thread yields and no other thread can run. Such a thread waits for a timer
-// or for the network.
+// yieldTime is the virtual time that passes when a thread yields and no other thread can run. Such a thread is waiting
+// for a timer or for the network.
 const yieldTime = 20 * tick
 
 func (t *thread) schedYield() outcome {

@@ -16,21 +16,21 @@ import (
 )
 
 // An interpreter takes far longer to start than a run takes. Therefore the first process of a command is stopped at a
-// checkpoint, right before the first TCP socket is created. If the process has started others, one of them may be the
-// one that creates this socket. They are stopped as well. Their other threads run until all of them wait. Each run
-// begins with copies (forks) of these processes. The copies get the same threads, which then wait again, and their own
-// open files.
+// checkpoint, right before a TCP socket is created for the first time. If this process has started others, one of the
+// others may be about to create the socket. The thread that is about to create the socket is stopped, and all other
+// threads of these processes run until they wait. Each run begins with copies (forks) of these processes. The copies
+// get their own open files and the same threads, which then wait again.
 //
 // If the files cannot be copied, or if the threads do not come to rest, the process is started once more. It is then
-// stopped earlier: before it starts a thread or a process, or creates the first file that it keeps. For a process
-// without a checkpoint, each run starts a new process. Up to its checkpoint, a process depends on nothing that differs
-// from run to run: the random numbers that it gets are the same for sharedBy seeds in a row. They are often the state
-// of a generator that the process uses later.
+// stopped earlier: before it starts a thread or a process, or creates the first file that it keeps. If a process has no
+// checkpoint, each run starts a new process. Until its checkpoint, nothing that a process sees differs between the runs
+// that share the checkpoint. In particular, its random numbers are the same for sharedBy consecutive seeds. A process
+// often uses these numbers to seed a generator that it uses later.
 
-// sharedBy is the number of seeds that share a checkpoint. The start of an interpreter takes as long as 5 to 15 runs.
+// sharedBy is the number of seeds that share a checkpoint. Starting an interpreter takes as long as 5 to 15 runs.
 const sharedBy = 256
 
-// makers lists the calls that create an open file that copies of a process would share.
+// makers contains the names of the system calls that create an open file which copies of a process would share.
 var makers = map[uint64]string{unix.SYS_SOCKETPAIR: "socketpair", unix.SYS_PIPE: "pipe", unix.SYS_PIPE2: "pipe2",
 	unix.SYS_EPOLL_CREATE: "epoll_create", unix.SYS_EPOLL_CREATE1: "epoll_create1", unix.SYS_EVENTFD: "eventfd",
 	unix.SYS_EVENTFD2: "eventfd2", unix.SYS_MEMFD_CREATE: "memfd_create",
@@ -51,7 +51,7 @@ type member struct {
 	files   []heldFile
 }
 
-// approaching is the progress of a process on the way to its checkpoint.
+// approaching describes how far a process is on the way to its checkpoint.
 type approaching struct {
 	whole  bool // the checkpoint may have other processes, threads and open files, which are copied too
 	makers int  // number of makers called so far
@@ -59,7 +59,7 @@ type approaching struct {
 	clean  int  // number of the last call in makers before which the process had no open files
 }
 
-// arrives reports whether a thread has reached the call at which its process must stop.
+// arrives reports whether a thread has reached the system call at which its process must stop.
 func (a *approaching) arrives(t *thread) bool {
 	switch nr := t.regs.Orig_rax; nr {
 	case unix.SYS_SOCKET:
@@ -78,15 +78,16 @@ func (a *approaching) arrives(t *thread) bool {
 	return a.makers == a.stop
 }
 
-// key returns a text that identifies the command within its tracer.
+// key returns a string that identifies the command among those of a tracer.
 func (c *Command) key() string {
 	return strings.Join(slices.Concat([]string{c.Name, c.Path, c.Dir, c.Scratch}, c.Args, []string{""}, c.Env), "\x00")
 }
 
-// block returns the number of the run's block of seeds. All seeds of a block share the same checkpoints.
+// block returns the number of the block of seeds to which the run's seed belongs. All seeds of a block share the same
+// checkpoints.
 func (m *Machine) block() uint64 { return m.options.Seed / sharedBy }
 
-// startOrCopy starts a process. If the command has a checkpoint, the process is a copy of it.
+// startOrCopy starts a process. If the command has a checkpoint, it copies the checkpoint instead.
 func (m *Machine) startOrCopy(c Command) (*Process, error) {
 	key := strconv.Itoa(len(m.processes)) + c.key()
 	at := m.checkpoints[key]
@@ -152,7 +153,7 @@ func (m *Machine) toCheckpoint(c Command, way *approaching) (*checkpoint, error)
 	return at, nil // if something is wrong with the program, its runs will report it
 }
 
-// mostRest is the maximum virtual time that may pass until all threads of a process wait.
+// mostRest is the maximum virtual time to wait until all threads of a process are blocked.
 const mostRest = time.Second
 
 // saves stores what is needed to copy p and the processes that it has started. It returns false if they cannot be
@@ -214,7 +215,7 @@ func (p *Process) holdsNothing() bool {
 	return err == nil && len(files) <= 3
 }
 
-// copied starts copies of the processes of a checkpoint. It returns the first one.
+// copied starts a copy of each process of a checkpoint, and returns the copy of the first process.
 func (m *Machine) copied(from *checkpoint) (p *Process, err error) {
 	copies := map[*Process]*Process{}
 	for i := range from.members {
@@ -240,8 +241,8 @@ func (m *Machine) copied(from *checkpoint) (p *Process, err error) {
 	return p, nil
 }
 
-// copied copies the process of a thread at a checkpoint. The thread has stopped at the entry of a system call. The
-// original and the copy make this call again.
+// copied copies the process of a thread that has stopped at a checkpoint, at the entry of a system call. Both the
+// original and the copy make this call again. copied returns the ID of the copy on the host.
 func (t *thread) copied() (pid int, err error) {
 	entry := t.regs
 	r := entry
@@ -267,7 +268,7 @@ func (t *thread) copied() (pid int, err error) {
 	return int(number), unix.PtraceSetRegs(int(number), again(entry))
 }
 
-// returns brings a checkpoint back to the entry of its call after it has been copied.
+// returns brings the thread of a checkpoint back to the entry of its system call after its process was copied.
 func (t *thread) returns(again *unix.PtraceRegs) error {
 	unix.PtraceSyscall(t.tid, 0)
 	if _, err := wait(t.tid); err != nil {
@@ -276,7 +277,8 @@ func (t *thread) returns(again *unix.PtraceRegs) error {
 	return t.entersAgain(again)
 }
 
-// entersAgain brings a thread from the end of a call to the entry of the call that it was going to make.
+// entersAgain brings a thread from the end of a system call to the entry of the call that it was originally about to
+// make.
 func (t *thread) entersAgain(again *unix.PtraceRegs) error {
 	if err := errors.Join(unix.PtraceSetRegs(t.tid, again), unix.PtraceCont(t.tid, 0)); err != nil {
 		return err
@@ -288,7 +290,8 @@ func (t *thread) entersAgain(again *unix.PtraceRegs) error {
 	return errors.Join(err, unix.PtraceGetRegs(t.tid, &t.regs))
 }
 
-// adopts adds a copy of the first process of a checkpoint to the machine. pid is the copy's process number on the host.
+// adopts adds to the machine a process that is a copy of a checkpoint's first process. pid is the copy's process ID on
+// the host.
 func (m *Machine) adopts(of *Process, pid int) *Process {
 	p := m.process(of.command, pid)
 	p.output, p.copied, p.refused = of.output, true, slices.Clone(of.refused)
@@ -299,7 +302,8 @@ func (m *Machine) adopts(of *Process, pid int) *Process {
 	return p
 }
 
-// adopts adds a copy of a process that the first process of a checkpoint has started.
+// adopts adds to the family of p a copy of another process of the checkpoint. parent is the process that counts as its
+// parent, and pid is the copy's process ID on the host.
 func (p *Process) adopts(of *Process, pid int, parent *Process) *Process {
 	o := &Process{family: p.family, pid: pid, handle: -1, id: of.id, output: -1,
 		kin: kin{parent: parent, group: of.group, session: of.session}}
@@ -307,7 +311,7 @@ func (p *Process) adopts(of *Process, pid int, parent *Process) *Process {
 	return o
 }
 
-// completes gives a copy of a process its files and threads.
+// completes gives a copied process its files and threads.
 func (p *Process) completes(one *member) (err error) {
 	of := one.process
 	p.replaced, p.knows, p.alarm = of.replaced, slices.Clone(of.knows), of.alarm
@@ -336,7 +340,7 @@ func (p *Process) completes(one *member) (err error) {
 	return nil
 }
 
-// nowhere is the network of a process that has not reached its checkpoint yet. It makes no connections.
+// nowhere is the network of a process that has not reached its checkpoint yet. It accepts no connections.
 type nowhere struct{}
 
 func (nowhere) Dialled(c *Conn)     { c.Refuse(false) }

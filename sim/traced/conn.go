@@ -10,8 +10,9 @@ import (
 )
 
 // A TCP socket of a process is actually a socket of the domain AF_UNIX. When the process connects it, it is connected
-// to the machine, which holds the other end. What arrives is written to that end, so the kernel answers reads, poll and
-// epoll as for any socket. What the process writes never reaches the kernel: the machine takes it over in the call.
+// to the machine, which holds the other end. The machine writes bytes that arrive for the process to that end, so the
+// kernel handles reads, poll and epoll as for any socket. Bytes that the process writes never reach the kernel: the
+// machine takes them when the process makes the system call.
 //
 // While the connection is not open, junk fills the socket's buffer. The socket is then not writable, which is what poll
 // and epoll report for a TCP socket that is connecting. One byte of junk stays unread at the machine's end. If that end
@@ -37,8 +38,8 @@ type Conn struct {
 	options  map[optionName][]byte
 }
 
-// Process returns the process that the machine was told to start and to which the connection belongs. The connection
-// may have been made by another process that this process has started.
+// Process returns the process that the machine was told to start and to which the connection belongs. Another process
+// that this process has started may have opened the connection.
 func (c *Conn) Process() *Process { return c.p.first }
 
 // listen creates the socket to which the sockets of processes are connected.
@@ -47,7 +48,7 @@ func (m *Tracer) listen() (err error) {
 	if m.listener, err = unix.Socket(unix.AF_UNIX, kind, 0); err != nil {
 		return err
 	}
-	// The kernel chooses a name of the abstract namespace.
+	// The kernel chooses a name in the abstract namespace of sockets.
 	if err := unix.Bind(m.listener, &unix.SockaddrUnix{}); err != nil {
 		return err
 	}
@@ -88,8 +89,8 @@ func (t *thread) socket() outcome {
 	return answered
 }
 
-// conn returns the connection behind a file of a process, or nil if the file is not a connection. It also returns a
-// duplicate of the file, which the caller must close.
+// conn returns the connection behind a file descriptor of a process, or nil if the file is not a connection. It also
+// returns a duplicate of the descriptor, which the caller must close.
 func (t *thread) conn(fd uint64) (c *Conn, own int) {
 	own, ok := t.p.dup(fd)
 	if !ok {
@@ -143,7 +144,7 @@ func (t *thread) connect() outcome {
 	return t.blocks(block{conn: c, ready: func(bool) bool { return false }})
 }
 
-// taken returns the pending error of a connection and clears it.
+// taken clears the pending error of a connection and returns it.
 func (p *Process) taken(c *Conn) unix.Errno {
 	e := c.error
 	c.error = 0
@@ -156,10 +157,10 @@ func (p *Process) taken(c *Conn) unix.Errno {
 // firstPort is the port of the first connection of a process.
 const firstPort = 40000
 
-// junk is more than a quarter of a socket's buffer, so that a socket with this much data is not writable.
+// junk is the number of bytes that make a socket unwritable: more than a quarter of its buffer.
 const junk = 1 << 16
 
-// attach connects a process's socket to the machine. own is a duplicate of the socket.
+// attach connects a process's socket to the machine. own is a duplicate of the socket's descriptor.
 func (c *Conn) attach(own int) (err error) {
 	m := c.p.m
 	if c.end, err = m.attached(own); err != nil {
@@ -171,7 +172,8 @@ func (c *Conn) attach(own int) (err error) {
 	return nil
 }
 
-// attached connects a process's socket and returns the machine's end. own is a duplicate of the socket.
+// attached connects a process's socket to the machine and returns the machine's end. own is a duplicate of the socket's
+// descriptor.
 func (m *Tracer) attached(own int) (end int, err error) {
 	if err := unix.Connect(own, &m.address); err != nil {
 		return -1, err
@@ -203,8 +205,8 @@ func (c *Conn) Open() {
 	c.decided(0)
 }
 
-// Refuse ends the connection attempt with a failure: nobody listens at the address or, if timedOut is set, nobody has
-// answered for a long time.
+// Refuse makes the connection attempt fail: nobody listens at the address or, if timedOut is true, nobody has answered
+// for a long time.
 func (c *Conn) Refuse(timedOut bool) {
 	if c.state != dialling {
 		return
@@ -221,7 +223,7 @@ func (c *Conn) Refuse(timedOut bool) {
 	c.decided(0)
 }
 
-// decided unblocks the thread that waits for the connection attempt.
+// decided unblocks the thread that waits for the outcome of the connection attempt.
 func (c *Conn) decided(e unix.Errno) {
 	if t := c.dialler; t != nil && t.blocked != nil && t.blocked.conn == c {
 		t.finish(-int64(e))
@@ -231,7 +233,7 @@ func (c *Conn) decided(e unix.Errno) {
 	c.p.recheck()
 }
 
-// hangUp closes the machine's end.
+// hangUp closes the machine's end of the connection.
 func (c *Conn) hangUp() {
 	if c.end >= 0 {
 		unix.Close(c.end)
@@ -265,7 +267,7 @@ func (c *Conn) flush() {
 	}
 }
 
-// Finish signals the end of the data: after the process has read what was delivered, its reads return 0 bytes.
+// Finish ends the data for the process: once the process has read what was delivered, its reads return 0 bytes.
 func (c *Conn) Finish() {
 	if c.state == open && c.end >= 0 && !c.finished {
 		c.finished = true
@@ -324,16 +326,16 @@ func (c *Conn) closed() {
 }
 
 // halfClosed is called when the process has closed its half of the connection (shutdown). The server then closes the
-// other half. The process can still read what was delivered.
+// other half. The process can still read the bytes that were delivered.
 func (c *Conn) halfClosed() {
 	unix.Read(c.end, make([]byte, junk)) // what stays unread would reset the connection
 	c.closed()
 }
 
-// mostWritten is the maximum number of bytes that are taken over in one call.
+// mostWritten is the maximum number of bytes that a process can write to a connection in a single call.
 const mostWritten = 1 << 20
 
-// sends takes over what a thread writes to an open connection.
+// sends gives the machine the bytes that a thread writes to an open connection.
 func (t *thread) sends(c *Conn) outcome {
 	r := &t.regs
 	var b []byte
@@ -379,7 +381,7 @@ func addressIn(b []byte) (at netip.AddrPort, ok bool) {
 	return at, false
 }
 
-// givesAddress writes an address as a sockaddr for a call such as getpeername.
+// givesAddress passes an address to a process as a sockaddr, for a system call such as getpeername.
 func (t *thread) givesAddress(c *Conn, at netip.AddrPort) outcome {
 	b := le.AppendUint16(nil, unix.AF_INET)
 	b = append(b, byte(at.Port()>>8), byte(at.Port()))
@@ -398,7 +400,8 @@ func (t *thread) givesAddress(c *Conn, at netip.AddrPort) outcome {
 	return t.gives(0)
 }
 
-// connOf returns the connection behind the file that is the first argument of a call, or nil if it is not a connection.
+// connOf returns the connection behind the file descriptor that is the first argument of a system call, or nil if it is
+// not a connection.
 func (t *thread) connOf() *Conn {
 	c, own := t.conn(t.regs.Rdi)
 	if c != nil {
@@ -430,8 +433,9 @@ func (t *thread) getpeername() outcome {
 	return t.givesAddress(c, c.To)
 }
 
-// shutdown counts as closing if it means that the process will write nothing more, because a server closes the
-// connection when a client has sent everything.
+// shutdown checks a shutdown of a connection and lets the kernel execute it. If the process can write nothing more
+// after it, the machine treats the connection as closed, because a server closes the connection when a client has sent
+// everything.
 func (t *thread) shutdown() outcome {
 	c := t.connOf()
 	if c == nil {

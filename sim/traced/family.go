@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// family is a program that the machine was told to start, with all processes that it has started. They have the same
-// clocks and the same connections, and faults strike all of them.
+// family consists of a program that the machine was told to start and all processes that this program has started. They
+// have the same clocks and the same connections, and each fault affects all of them.
 //
-// For the kernel, each of them is a child of the machine (CLONE_PARENT). The machine therefore answers the calls by
-// which a process waits for its children, and sends SIGCHLD itself.
+// For the kernel, each of them is a child of the machine (CLONE_PARENT). The machine therefore handles the system calls
+// by which a process waits for its children, and sends SIGCHLD itself.
 type family struct {
 	m           *Machine
 	command     Command
@@ -33,7 +33,7 @@ type family struct {
 	shared      sharedFiles
 }
 
-// kin says how a process is related to others of its family.
+// kin says how a process is related to the others of its family.
 type kin struct {
 	parent  *Process // nil: init
 	group   int      // number of its process group
@@ -44,7 +44,7 @@ type kin struct {
 // mostStarted is the maximum number of processes that a program may start in one run.
 const mostStarted = 300
 
-// startsProcess starts a process.
+// startsProcess executes a system call that starts a process.
 func (t *thread) startsProcess(flags uint64) outcome {
 	const modeled = unix.CLONE_VM | unix.CLONE_VFORK | unix.CLONE_PARENT_SETTID | unix.CLONE_CHILD_SETTID |
 		unix.CLONE_CHILD_CLEARTID | unix.CLONE_SETTLS | uint64(unix.SIGCHLD)
@@ -97,7 +97,7 @@ func (t *thread) vfork() outcome {
 	return t.startsProcess(unix.CLONE_VM | unix.CLONE_VFORK | uint64(unix.SIGCHLD))
 }
 
-// copies makes the kernel copy the thread as a new process. It then restores the registers of both.
+// copies makes the kernel fork a new process from the thread. It then restores the registers of both.
 func (t *thread) copies(flags uint64) (pid int, err error) {
 	entry := t.regs
 	r := entry
@@ -146,7 +146,7 @@ func (t *thread) copies(flags uint64) (pid int, err error) {
 	return pid, nil
 }
 
-// child adds to the family a process that p has started. pid is its process number on the host.
+// child adds to the family a process that p has started. pid is the new process's ID on the host.
 func (p *Process) child(pid int) *Process {
 	p.started++
 	p.lastID++
@@ -160,7 +160,7 @@ func (p *Process) child(pid int) *Process {
 	return c
 }
 
-// returnsMemory resumes the thread that lent its memory to the process by calling vfork.
+// returnsMemory resumes the thread that called vfork and thereby lent its memory to the process.
 func (p *Process) returnsMemory() {
 	if t := p.lender; t != nil && !t.p.ended {
 		t.blocked.ready(false)
@@ -211,7 +211,7 @@ func (p *Process) leaves() {
 	p.members = slices.DeleteFunc(p.members, func(o *Process) bool { return o == p })
 }
 
-// reason returns the status with which a process ended, or the number of the signal that has ended it.
+// reason returns the exit status of a process, or the number of the signal that has killed it.
 func (e Exit) reason() int {
 	if e.Signal != "" {
 		return e.Code - 128
@@ -219,7 +219,7 @@ func (e Exit) reason() int {
 	return e.Code
 }
 
-// status encodes how a process ended, in the form that wait4 returns.
+// status encodes how a process ended, in the format that wait4 returns.
 func (e Exit) status() uint32 {
 	if e.Signal != "" {
 		return uint32(e.reason())

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A copy of a process shares the open files of the original. Therefore, each copy of a checkpoint gets its own files in
-// the same state, which replace the shared ones.
+// A forked process shares the open files of the original. Therefore, each copy of a checkpoint gets files of its own
+// that are in the same state. They replace the shared ones.
 
 // heldFile is an open file of a process at its checkpoint.
 type heldFile struct {
@@ -28,10 +28,11 @@ type heldFile struct {
 	twin    int // earlier descriptor of the same open file; -1: none
 }
 
-// mostContent is the maximum number of unread bytes in a pipe. A process with more than that in a pipe is not copied.
+// mostContent is the maximum number of unread bytes in a pipe. A process is not copied if it has a pipe with more
+// unread bytes.
 const mostContent = 64
 
-// watchedFile is a file that an epoll file watches.
+// watchedFile is a file that an epoll instance watches.
 type watchedFile struct {
 	fd     int
 	events uint32
@@ -46,7 +47,7 @@ const (
 	kindOutput = "/memfd:output (deleted)"
 )
 
-// sharesFile reports whether two processes have the same file, or ends of the same pipe.
+// sharesFile reports whether two processes have the same file open, or ends of the same pipe.
 func (m *member) sharesFile(other member) bool {
 	for _, f := range m.files {
 		for _, o := range other.files {
@@ -64,8 +65,8 @@ func (m *member) sharesFile(other member) bool {
 	return false
 }
 
-// held lists the open files of a process, except those that every process has from the start. The error names the file
-// that cannot be copied.
+// held lists the open files of a process, except those that every process has from the start. If a file cannot be
+// copied, the error names it.
 func (p *Process) held() (files []heldFile, err error) {
 	dir := "/proc/" + strconv.Itoa(p.pid)
 	list, err := os.ReadDir(dir + "/fd")
@@ -149,7 +150,7 @@ func (f *heldFile) parse(info string) {
 }
 
 // copyable reports whether a file can be copied. The following can be copied: a file that is only read, a device, an
-// eventfd, an epoll file, and a pipe with no more than mostContent bytes.
+// eventfd, an epoll instance, and a pipe with no more than mostContent unread bytes.
 func (f *heldFile) copyable(p *Process) bool {
 	own, ok := p.dup(uint64(f.fd))
 	if !ok {
@@ -189,14 +190,15 @@ func (f *heldFile) looksInto(own int) bool {
 	return err == nil && got == n
 }
 
-// filesOf gives a copy of a process its own files. The copy must be stopped, and must not be in a system call.
+// filesOf gives a copied process files of its own. The copied process must be stopped, and must not be in a system
+// call.
 type filesOf struct {
 	pid   int
 	spare uint64 // address of memory that the copy does not use
 	err   error
 }
 
-// call makes the copy execute a system call.
+// call makes the copied process execute a system call.
 func (c *filesOf) call(nr uint64, args ...uint64) (result uint64) {
 	if c.err == nil {
 		if result, c.err = inject(c.pid, nr, args...); c.err != nil {
@@ -206,7 +208,7 @@ func (c *filesOf) call(nr uint64, args ...uint64) (result uint64) {
 	return result
 }
 
-// moves makes f's descriptor refer to the new file fd, with the flags of f.
+// moves replaces the file at the descriptor of f with the new file fd, and sets the flags of f.
 func (c *filesOf) moves(fd uint64, f *heldFile) {
 	c.call(unix.SYS_DUP3, fd, uint64(f.fd), f.flags&unix.O_CLOEXEC)
 	if f.flags&unix.O_NONBLOCK != 0 {
@@ -214,7 +216,7 @@ func (c *filesOf) moves(fd uint64, f *heldFile) {
 	}
 }
 
-// restore replaces the files of the copy.
+// restore gives the copied process new files that replace the given ones, which it shares with the original.
 func (c *filesOf) restore(files []heldFile) error {
 	pipes := map[string]bool{}
 	for i := range files {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// untouched lists the calls that the kernel carries out unchanged, because they depend only on the process or on files.
-// Every other call stops the thread, so that the machine can handle it.
+// untouched lists the system calls that the kernel executes unchanged, because they depend only on the process or on
+// files. Every other system call stops the thread, so that the machine can handle it.
 var untouched = []uint32{
 	// memory
 	unix.SYS_MMAP, unix.SYS_MPROTECT, unix.SYS_MUNMAP, unix.SYS_BRK, unix.SYS_MREMAP, unix.SYS_MSYNC, unix.SYS_MINCORE,
@@ -45,23 +45,23 @@ const (
 	give      = unix.BPF_RET | unix.BPF_K
 )
 
-// Offsets in seccomp_data: the number of the call, the architecture, and the arguments.
+// Offsets in seccomp_data: the number of the system call, the architecture, and the arguments.
 const (
 	callNumber, architecture    = 0, 4
 	firstArgument, argumentSize = 16, 8
 )
 
-// The file numbers of a program's standard output and standard error.
+// The file descriptors of a program's standard output and standard error.
 const standardOutput, standardError = 1, 2
 
-// replacers holds the calls by which a program can replace one of its files with another one. For each call, it gives
-// the index of the argument that is the number of the replaced file. These calls stop the thread only if that file is
-// the standard input or the output.
+// replacers lists the system calls by which a program can replace one of its open files with another. Each is mapped to
+// the index of the argument that contains the descriptor of the replaced file. These calls stop the thread only if that
+// file is standard input, output or error.
 var replacers = map[uint32]uint32{unix.SYS_CLOSE: 0, unix.SYS_CLOSE_RANGE: 0, unix.SYS_DUP2: 1, unix.SYS_DUP3: 1}
 
-// filter returns the seccomp program. Calls of other architectures kill the process, because their numbers have other
-// meanings. What a program prints goes to its output without a stop, since an interpreter that shows an error makes
-// hundreds of calls.
+// filter returns the seccomp program. A system call of another architecture kills the process, because the numbers of
+// its system calls have other meanings. Writes to standard output and standard error do not stop the thread, since an
+// interpreter that prints an error makes hundreds of them.
 func filter() []byte {
 	calls := slices.Sorted(slices.Values(untouched))
 	program := []unix.SockFilter{
@@ -90,14 +90,14 @@ func filter() []byte {
 		unix.SockFilter{Code: give, K: unix.SECCOMP_RET_ALLOW}))
 }
 
-// stricter returns a seccomp program that is added when a program replaces its output. From then on, each write stops
-// the thread.
+// stricter returns a seccomp program that is added when a program replaces its standard output or error. From then on,
+// each write stops the thread.
 func stricter() []byte {
 	return encoded([]unix.SockFilter{{Code: load, K: callNumber}, {Code: ifEqual, Jf: 1, K: unix.SYS_WRITE},
 		{Code: give, K: unix.SECCOMP_RET_TRACE}, {Code: give, K: unix.SECCOMP_RET_ALLOW}})
 }
 
-// encoded returns a seccomp program as the kernel reads it.
+// encoded encodes a seccomp program for the kernel.
 func encoded(program []unix.SockFilter) (b []byte) {
 	for _, i := range program {
 		b = le.AppendUint16(b, i.Code)
@@ -107,7 +107,7 @@ func encoded(program []unix.SockFilter) (b []byte) {
 	return b
 }
 
-// replacesOutput carries out a call that may replace the output.
+// replacesOutput executes a system call that may replace standard output or error.
 func (t *thread) replacesOutput() outcome {
 	if t.p.replaced {
 		return passes

@@ -29,8 +29,8 @@ func TestWhereTracingIsForbidden(t *testing.T) {
 	}
 }
 
-// forbids makes a system call unavailable to this process, as a container does. It then starts a program and prints the
-// error.
+// forbids makes a system call unavailable to this process, as a container might. It then starts a program and prints
+// the error.
 func forbids(nr string) {
 	var number uint32
 	fmt.Sscan(nr, &number)

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file contains functions to inspect and change a stopped thread with the help of the kernel.
+// This file contains functions that use the kernel to inspect and change a stopped thread.
 
 var le = binary.LittleEndian
 
@@ -26,7 +26,7 @@ func wait(tid int) (unix.WaitStatus, error) {
 }
 
 // quietStops makes the kernel send SIGCHLD to this program only when a process ends. By default, the kernel also sends
-// one at each stop of a thread. Each such signal costs about as much time as the stop itself.
+// it whenever a thread stops. Each such signal costs about as much time as the stop itself.
 func quietStops() {
 	const noStops = 1 // SA_NOCLDSTOP
 	var action struct{ handler, flags, restorer, mask uint64 }
@@ -40,7 +40,7 @@ func quietStops() {
 	}
 }
 
-// event returns the ptrace event of a stop, or 0 if it is another kind of stop.
+// event returns the ptrace event that has stopped a thread, or 0 if something else has stopped it.
 func event(st unix.WaitStatus) int { return int(uint32(st) >> 16) }
 
 // peek reads from the memory of a process. It returns false if some of the memory is not mapped.
@@ -152,7 +152,7 @@ func inject(tid int, nr uint64, args ...uint64) (uint64, error) {
 	return r.Rax, err
 }
 
-// kindOf returns the type and the device of an open file of this process.
+// kindOf returns the mode, the device and the inode of an open file of this process.
 func kindOf(fd int) (mode uint32, device, inode uint64) {
 	var st unix.Stat_t
 	if unix.Fstat(fd, &st) != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestNothingIsLeftBehind: if the tracing process is killed at any instant, all programs that it runs are gone. At full
-// size the test kills it 100 times.
+// TestNothingIsLeftBehind: if the tracing process is killed at any instant, all programs that it runs are gone. In a
+// full test run, the test kills it 100 times.
 func TestNothingIsLeftBehind(t *testing.T) {
 	allowed(t)
 	path, err := program()
@@ -69,7 +69,7 @@ func isProgram(pid int, path string) bool {
 	return strings.TrimSuffix(exe, " (deleted)") == path
 }
 
-// leaves runs programs that never end, prints the process number of each, and never ends itself.
+// leaves starts programs that never end, prints the process ID of each, and never ends itself.
 func leaves(path string) {
 	runtime.LockOSThread()
 	tracer, err := NewTracer(0, 0)

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Machine runs the processes of one run.
+// Machine runs the processes of a single run.
 type Machine struct {
 	options   Options
 	now       int64 // virtual time in ns
@@ -36,7 +36,7 @@ type Machine struct {
 	*Tracer
 }
 
-// Tracer holds what the machines of one thread share.
+// Tracer holds what the machines on one thread share.
 type Tracer struct {
 	busy        time.Duration
 	page        *[3]int64
@@ -48,9 +48,9 @@ type Tracer struct {
 }
 
 // NewTracer returns a Tracer, which creates machines on the calling thread. The calling goroutine must be locked to
-// this thread. number chooses the processor on which the machines and their processes run. It counts the allowed
-// processors, beginning with one that differs from process to process; larger numbers wrap around. busy is how much
-// processor time a thread may use without a modeled call. 0 means 4 s.
+// this thread. number chooses the CPU on which the machines and their processes run. The allowed CPUs are counted from
+// one that depends on the ID of the calling process; larger numbers wrap around. busy is how much CPU time a thread may
+// use without making a modeled system call; 0 means 4 s.
 func NewTracer(number int, busy time.Duration) (t *Tracer, err error) {
 	t = &Tracer{busy: cmp.Or(busy, 4*time.Second), pageFD: -1, listener: -1, checkpoints: map[string]*checkpoint{}}
 	if t.pageFD, t.page, err = sharedPage(); err != nil {
@@ -85,7 +85,7 @@ func (t *Tracer) New(o Options) *Machine {
 	return &Machine{options: o, rand: rand.New(rand.NewPCG(o.Seed, 1)), conns: map[uint64]*Conn{}, Tracer: t}
 }
 
-// pin keeps the calling thread, and all processes that it starts, on one processor, since only one of them runs at a
+// pin keeps the calling thread, and all processes that it starts, on a single CPU, since only one of them runs at a
 // time.
 func pin(worker int) {
 	var allowed unix.CPUSet
@@ -109,7 +109,7 @@ func pin(worker int) {
 // Now returns the virtual time.
 func (m *Machine) Now() time.Duration { return time.Duration(m.now) }
 
-// Close ends all processes.
+// Close kills all processes.
 func (m *Machine) Close() {
 	m.err = errClosed
 	m.close()
@@ -128,9 +128,9 @@ func (m *Machine) close() {
 // slice is how long a thread may continue while other threads can run, in ns of virtual time.
 const slice = 1_000_000
 
-// Run lets the processes run up to the given time. It returns earlier if stop, which it calls after each modeled call,
-// returns true. If nothing can run any more, it advances the time to the given time. If it returns an error, a program
-// caused the error, and the run is over.
+// Run lets the processes run until the given time. It calls stop after each modeled system call, and returns early if
+// stop returns true. If nothing can run any more, it advances the time to the given time. If it returns an error, a
+// program caused the error, and the run has ended.
 func (m *Machine) Run(until time.Duration, stop func() bool) error {
 	m.until, m.stop = int64(until), stop
 	for m.err == nil {
@@ -208,7 +208,7 @@ func (m *Machine) deadline() int64 {
 	return at
 }
 
-// due returns when the wait of a blocked thread ends.
+// due returns the time at which the wait of a blocked thread ends.
 func (t *thread) due(now int64) int64 { return t.p.due(t.blocked.wall, t.blocked.at, now) }
 
 // due returns the virtual time at which a clock of the process reaches a given value. If wall is set, the value is a
@@ -220,7 +220,7 @@ func (p *Process) due(wall bool, at, now int64) int64 {
 	return p.clock.reached(min(at, p.clock.advance(now)+farthest), now)
 }
 
-// wake unblocks the threads whose wait is over.
+// wake unblocks the threads whose wait has ended.
 func (m *Machine) wake() {
 	for _, p := range m.processes {
 		if p.ended || p.paused > 0 {
@@ -246,28 +246,28 @@ func (m *Machine) wake() {
 	}
 }
 
-// advance lets the virtual time of a modeled call pass for a process.
+// advance advances virtual time by the time that a modeled system call takes on the clock of a process.
 func (m *Machine) advance(p *Process, local int64) {
 	if local > 0 {
 		m.now = p.clock.reached(p.clock.advance(m.now)+local, m.now)
 	}
 }
 
-// fail ends the run because of something that a program does.
+// fail ends the run because of something that a program has done.
 func (m *Machine) fail(t *thread, call, problem string) {
 	if m.err == nil {
 		m.err = &ProgramError{Process: t.p.command.Name, Thread: t.id, Call: call, Problem: problem}
 	}
 }
 
-// busyProblem describes a thread that computes without any call at which it could be interrupted.
+// busyProblem describes a thread that computes without making any system call at which it could be interrupted.
 const busyProblem = "has computed for %v of processor time without a system call and without reading a clock: in " +
 	"virtual time, nothing else can run meanwhile. If it waits for another thread, make it sleep in its loop"
 
-// errClosed is the error of a machine that is used after Close.
+// errClosed is the error for using a machine after Close.
 var errClosed = errors.New("traced: the machine is closed")
 
-// watchdog kills a process that computes without end. No other part of the package uses the host's clock.
+// watchdog kills a process that computes without end. It is the only part of the package that uses the host's clock.
 type watchdog struct {
 	pid   atomic.Int64 // number of the process that is running; 0: none
 	turns atomic.Int64 // number of times that a process was allowed to run
@@ -287,7 +287,8 @@ func (w *watchdog) close() {
 	}
 }
 
-// look compares the processor time of the running process with its processor time at the last check.
+// look kills the running process if it uses more CPU time than most between two stops. It checks this at regular
+// intervals.
 func (w *watchdog) look(most time.Duration) {
 	every := time.NewTicker(most / 10)
 	defer every.Stop()
@@ -312,7 +313,7 @@ func (w *watchdog) look(most time.Duration) {
 	}
 }
 
-// processorTime returns the processor time that a process has used, or 0 if it is not known.
+// processorTime returns the CPU time that a process has used, or 0 if it is not known.
 func processorTime(pid int) time.Duration {
 	var ts unix.Timespec
 	const ofProcess = 2

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// option is an option of a TCP connection whose value is a number. It has no effect. Reading it returns the value that
-// was set.
+// option is a TCP socket option whose value is a number. It has no effect, except that reading it returns the value
+// that was set.
 type option struct {
 	initial     int32
 	least, most int32 // values outside this range are refused
@@ -18,7 +18,7 @@ type option struct {
 // optionName is the level and the name of an option.
 type optionName struct{ level, name uint64 }
 
-// Values of sysctl settings on a host where nobody has changed them.
+// Default values of sysctl settings.
 const (
 	mostSeconds = 32767 // maximum of the keep-alive times
 	mostNumber  = 1<<31 - 1
@@ -55,11 +55,11 @@ var flags = []optionName{{unix.IPPROTO_TCP, unix.TCP_NODELAY}, {unix.IPPROTO_TCP
 	{unix.IPPROTO_TCP, unix.TCP_QUICKACK}, {unix.IPPROTO_IPV6, unix.IPV6_V6ONLY},
 	{unix.SOL_SOCKET, unix.SO_REUSEPORT}}
 
-// structs lists options with their sizes. Reading such an option returns the bytes that were set.
+// structs maps options to the sizes of their values. Reading such an option returns the bytes that were set.
 var structs = map[optionName]uint64{{unix.SOL_SOCKET, unix.SO_LINGER}: 8, {unix.SOL_SOCKET, unix.SO_RCVTIMEO}: 16,
 	{unix.SOL_SOCKET, unix.SO_SNDTIMEO}: 16}
 
-// setsockopt stores the value of an option. It also stores how long reads wait.
+// setsockopt stores the value of an option. It also stores the timeout of reads.
 func (t *thread) setsockopt() outcome {
 	r := &t.regs
 	c := t.connOf()
@@ -103,7 +103,7 @@ func (t *thread) setsockopt() outcome {
 	return t.gives(0)
 }
 
-// kept returns the value that is read after an option was set to v.
+// kept returns the value that a read of an option returns after the option was set to v.
 func kept(name optionName, v int32) int32 {
 	const leastSent, leastReceived, congestion = 4608, 2304, 3
 	switch {
@@ -191,7 +191,7 @@ func (c *Conn) option(name optionName) (value []byte, ok bool) {
 	return nil, false
 }
 
-// tcpState returns the state of a connection as a number used in tcp_info.
+// tcpState returns the state of a connection as a number, as in tcp_info.
 func (c *Conn) tcpState() byte {
 	const established, sent, closed = 1, 2, 7
 	switch {

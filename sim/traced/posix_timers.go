@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// posixTimer is a timer that a process has created by timer_create. When it expires, it sends a signal.
+// posixTimer is a timer that a process has created with timer_create. When it expires, it sends a signal.
 type posixTimer struct {
 	countdown
 	id      int
@@ -19,14 +19,14 @@ type posixTimer struct {
 	overrun int32       // the same, at the time when its last signal was delivered
 }
 
-// sentByTimer is the code of a signal that a timer has sent.
+// sentByTimer is the si_code of a signal that a timer has sent.
 const sentByTimer = -2
 
-// Ways in which a timer can tell that it has expired. toThread can be added to notifySignal.
+// Ways in which a timer can report that it has expired (sigev_notify). toThread is a flag that can be added to
+// notifySignal.
 const notifySignal, notifyNone, notifyThread, toThread = 0, 1, 2, 4
 
-// createdClock reports whether a clock shows the time of day. It returns an error if a timer of timer_create cannot use
-// the clock.
+// createdClock reports whether a clock shows wall-clock time. It returns an error if timer_create cannot use the clock.
 func createdClock(id int32) (day bool, err unix.Errno) {
 	switch id {
 	case unix.CLOCK_REALTIME, unix.CLOCK_TAI:
@@ -96,7 +96,7 @@ func (x *posixTimer) to() *thread {
 	return x.p.threads[at]
 }
 
-// created returns the timer that a call is about, or nil.
+// created returns the timer that a system call names, or nil if there is none.
 func (t *thread) created() *posixTimer {
 	for _, x := range t.p.created {
 		if x.id == int(int32(t.regs.Rdi)) {
@@ -159,14 +159,14 @@ func (t *thread) timerDelete() outcome {
 	return t.gives(0)
 }
 
-// due returns when the timer sends its signal. ok is false if it is not going to send one.
+// due returns the time at which the timer will send its signal. ok is false if the timer will not send one.
 func (x *posixTimer) due() (at int64, ok bool) {
 	at, runs := x.countdown.due()
 	return at, runs && x.signal != 0
 }
 
-// setting returns the interval and the remaining time, as an itimerspec. For a periodic timer that has expired, the
-// remaining time is the time until it expires next.
+// setting returns the interval and the remaining time, as an itimerspec. If a periodic timer has expired, the remaining
+// time is the time until the next expiration.
 func (x *posixTimer) setting() []byte {
 	var left int64
 	switch {
@@ -183,7 +183,7 @@ func (x *posixTimer) setting() []byte {
 	return append(seconds(x.interval, 1), seconds(left, 1)...)
 }
 
-// forward moves the next expiry of a timer with an interval into the future, and counts the intervals that have passed.
+// forward moves the next expiration of a periodic timer into the future, and counts the intervals that have passed.
 func (x *posixTimer) forward() {
 	if late := x.reading() - x.at; late >= 0 {
 		n := late/x.interval + 1
@@ -214,11 +214,11 @@ func (x *posixTimer) expires() {
 	}
 }
 
-// leastIgnored is the least time between two expirations of a timer whose signal is ignored, in ns.
+// leastIgnored is the minimum time, in ns, between two expirations of a timer whose signal is ignored.
 const leastIgnored = 1_000_000
 
-// delivered is called when the timer's signal is delivered. It starts the timer again if the timer has an interval. It
-// returns how many more times the timer has expired since it sent the signal.
+// delivered is called when the timer's signal is delivered. It restarts a periodic timer. It returns how many more
+// times the timer has expired since it sent the signal.
 func (x *posixTimer) delivered() int32 {
 	if !x.expired || x.interval == 0 {
 		return 0
@@ -229,7 +229,7 @@ func (x *posixTimer) delivered() int32 {
 	return x.overrun
 }
 
-// copiedFor returns a copy of the timer for a copy of its process.
+// copiedFor returns a copy of the timer for p, a copy of the timer's process.
 func (x *posixTimer) copiedFor(p *Process) *posixTimer {
 	o := *x
 	o.p = p

@@ -19,8 +19,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Process is a process that the machine runs: a program that it was told to start, or a process that such a program has
-// started.
+// Process is a process that the machine runs. It is a program that the machine was told to start, or a process that
+// such a program has started.
 type Process struct {
 	*family
 	pid      int // process number on the host
@@ -57,20 +57,20 @@ type thread struct {
 	name    string // name of its latest call
 }
 
-// firstID is the number of the first process. The numbers of other processes follow in steps of the same size.
+// firstID is the ID of the first process. Each further process gets an ID that is higher by firstID.
 const firstID = 1000
 
 // Name returns the name of the process.
 func (p *Process) Name() string { return p.command.Name }
 
-// Exited returns how the process ended. ok is false while it is alive.
+// Exited returns how the process ended. ok is false if the process is still alive.
 func (p *Process) Exited() (how Exit, ok bool) { return p.exit, p.ended }
 
 // Start starts a program and stops it before its first instruction. The program then runs when Run is called. The error
 // is a *StartError or, if the program computes without end before its checkpoint, a *ProgramError.
 //
-// If the command already has a checkpoint, Start creates a copy of it. The virtual time is then no earlier than the
-// checkpoint.
+// If the command already has a checkpoint, Start copies the checkpoint instead. If virtual time is earlier than the
+// checkpoint, it then advances to the time of the checkpoint.
 func (m *Machine) Start(c Command) (*Process, error) {
 	p, err := m.startOrCopy(c)
 	if err != nil {
@@ -85,7 +85,7 @@ func (m *Machine) Start(c Command) (*Process, error) {
 	return p, nil
 }
 
-// tryTracing starts a traced program and ends it before its first instruction.
+// tryTracing starts a traced program and kills it before its first instruction.
 func tryTracing() error {
 	t, err := NewTracer(0, 0)
 	if err != nil {
@@ -121,7 +121,7 @@ func (m *Machine) start(c Command) (*Process, error) {
 		unix.Close(output)
 		return nil, err
 	}
-	// append, because copies of a process share the file position
+	// Appending is needed, because copies of a process share the file position.
 	unix.FcntlInt(uintptr(output), unix.F_SETFL, unix.O_APPEND)
 	p := m.process(c, pid)
 	p.output = output
@@ -151,7 +151,7 @@ func (m *Machine) process(c Command, pid int) *Process {
 	return p
 }
 
-// fork starts the program, so that it is traced and stopped.
+// fork starts the program under tracing and leaves it stopped.
 func fork(path string, c Command, output int) (int, error) {
 	null, err := os.Open("/dev/null")
 	if err != nil {
@@ -160,7 +160,7 @@ func fork(path string, c Command, output int) (int, error) {
 	defer null.Close()
 	const noRandomAddresses = 0x40000
 	before, _, _ := unix.RawSyscall(unix.SYS_PERSONALITY, 0xffffffff, 0, 0)
-	// This call may be forbidden. Addresses are then random.
+	// If this call is forbidden, addresses stay random.
 	unix.RawSyscall(unix.SYS_PERSONALITY, before|noRandomAddresses, 0, 0)
 	defer unix.RawSyscall(unix.SYS_PERSONALITY, before, 0, 0)
 	pid, err := syscall.ForkExec(path, c.Args, &syscall.ProcAttr{Dir: c.Dir, Env: c.Env,
@@ -172,7 +172,7 @@ func fork(path string, c Command, output int) (int, error) {
 	return pid, err
 }
 
-// forbidden explains why a process cannot be traced.
+// forbidden returns an error that explains why a process cannot be traced.
 func forbidden(err error) error {
 	return fmt.Errorf("this machine does not allow tracing it, which virtual time needs (%w): in Docker, add "+
 		"--cap-add SYS_PTRACE; with Yama, kernel.yama.ptrace_scope must be 0 or 1, or 2 for root; the kernel must be "+
@@ -192,7 +192,7 @@ func (p *Process) prepare() (err error) {
 	if p.handle, err = unix.PidfdOpen(p.pid, 0); err != nil {
 		return err
 	}
-	// A container may allow ptrace, but forbid the calls that access files and memory of a process.
+	// A container may allow ptrace, but forbid the system calls that access files and memory of a process.
 	own, err := unix.PidfdGetfd(p.handle, 1, 0)
 	if err != nil {
 		return forbidden(err)
@@ -224,8 +224,8 @@ func (p *Process) prepare() (err error) {
 	return err
 }
 
-// adopt is called for a program that has just been executed. It replaces the clocks and random bytes that the program
-// would otherwise get from the host.
+// adopt is called after a program was executed. It replaces the clocks and random bytes that the program would
+// otherwise get from the host.
 func (p *Process) adopt() error {
 	var r unix.PtraceRegs
 	if err := unix.PtraceGetRegs(p.pid, &r); err != nil {
@@ -286,8 +286,8 @@ func lookPath(name string, env []string) (string, error) {
 	return "", fmt.Errorf("there is no program %s in %s", name, env[at])
 }
 
-// Waits returns the names of the system calls in which threads wait. These are threads of the process and of the
-// processes that it has started.
+// Waits returns the names of the system calls in which the threads of the process, and of the processes that it has
+// started, are blocked.
 func (p *Process) Waits() (calls []string) {
 	for _, o := range p.members {
 		for _, t := range o.threads {
@@ -300,10 +300,10 @@ func (p *Process) Waits() (calls []string) {
 	return calls
 }
 
-// Refused lists what the process tried to use but did not get, because it is not available in virtual time.
+// Refused lists what the process has tried to use but could not, because it is not available in virtual time.
 func (p *Process) Refused() []string { return p.refused }
 
-// refuse records that a process tried to use something that is not available.
+// refuse records that a process has tried to use something that is not available.
 func (p *Process) refuse(what string) {
 	const most = 20
 	if len(p.refused) < most && !slices.Contains(p.refused, what) {
@@ -311,7 +311,7 @@ func (p *Process) refuse(what string) {
 	}
 }
 
-// Pause stops the process and those that it has started until Resume is called. Pauses can be nested.
+// Pause stops the process, and all processes that it has started, until Resume is called. Pauses can be nested.
 func (p *Process) Pause() { p.paused++ }
 
 // Resume ends one pause.
@@ -328,7 +328,7 @@ func (p *Process) Jump(d time.Duration) {
 // Drift adds ppm to the rate of both clocks of the process.
 func (p *Process) Drift(ppm int64) { p.clock.drift(p.m.now, ppm) }
 
-// Kill ends the process, and the processes that it has started, as SIGKILL does. It reports whether the process was
+// Kill kills the process and all processes that it has started, as if with SIGKILL. It reports whether the process was
 // alive.
 func (p *Process) Kill() (lived bool) {
 	if p.ended {
@@ -338,7 +338,7 @@ func (p *Process) Kill() (lived bool) {
 	return true
 }
 
-// Printed returns what the process has printed, but at most the last 256 KiB.
+// Printed returns the last 256 KiB of what the process has printed, or everything if it is less.
 func (p *Process) Printed() []byte {
 	const most = 256 << 10
 	var st unix.Stat_t

@@ -66,8 +66,8 @@ func python(t *testing.T, args ...string) []string {
 	return append([]string{path}, args...)
 }
 
-// The addresses that tests use in virtual time: a server listens at the first, nobody listens at the second, and the
-// third never answers.
+// The addresses that tests use in virtual time. A server listens at the first address, nobody listens at the second,
+// and the third never answers.
 const (
 	echoing = "10.0.0.1:7"
 	nobody  = "10.0.0.1:8"
@@ -184,7 +184,7 @@ const epoch = 1_767_225_600_000_000_000
 // environment contains the environment variables of programs, in virtual time and on the host.
 var environment = []string{"PATH=/usr/bin:/bin", "LANG=C.UTF-8"}
 
-// run runs a program. If at is not nil, run calls it after the given time.
+// run runs a program. If at is not nil, run calls it once the given time has passed.
 func (s *stage) run(seed uint64, after time.Duration, at func(*Process), args ...string) (r run) {
 	s.Helper()
 	m := s.tracer.New(Options{Seed: seed, Network: &echoNet{}, Wall: epoch,
@@ -218,18 +218,18 @@ func scratchOf(args []string) string {
 	return ""
 }
 
-// mostTries is how many times a program runs on the host before a difference counts, and mostTime is how long each run
-// may take.
+// mostTries is the maximum number of times that a program runs on the host, and mostTime is how long each run may take.
+// The test fails only if all runs differ from the one in virtual time.
 const (
 	mostTries = 10
 	mostTime  = 20 * time.Second
 )
 
 // onTheHost runs a program directly on the host, without a machine, and returns what it prints. want is what the
-// program prints in virtual time. The programs print no times, and they wait far longer than a step takes.
-// Nevertheless, a busy host can stop a program for even longer, so that, for example, a timeout ends before the wait
-// that it should interrupt. No program can prevent this. Therefore, a program that prints something else, or that
-// hangs, runs again. If a call really behaves differently, the difference appears in every run.
+// program prints in virtual time. The output contains no times, and the programs' waits are far longer than their other
+// steps. Nevertheless, a busy host can delay a program for even longer, so that, for example, a timeout ends before the
+// event that should end the wait. No program can prevent this. Therefore, a program that hangs or prints something else
+// is run again. If a system call really behaves differently, the difference appears in every run.
 func onTheHost(t *testing.T, want string, args ...string) (printed string) {
 	t.Helper()
 	for range mostTries {
@@ -241,14 +241,14 @@ func onTheHost(t *testing.T, want string, args ...string) (printed string) {
 	return printed
 }
 
-// once runs a program on the host. When the time limit is over, it ends the program and all processes that the program
+// once runs a program on the host. When the time limit expires, it kills the program and all processes that the program
 // has started.
 func once(t *testing.T, args ...string) (printed string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), mostTime)
 	defer cancel()
 	c := exec.CommandContext(ctx, args[0], args[1:]...)
-	// the signals with which Go interrupts its own threads would end sleeps on a busy host
+	// On a busy host, the signals that Go uses to preempt its own threads would cut sleeps short.
 	c.Env = append(environment[:2:2], "GODEBUG=asyncpreemptoff=1")
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }

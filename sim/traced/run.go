@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// outcome says how a thread continues after a call.
+// outcome says how a thread continues after a system call.
 type outcome uint8
 
 const (
@@ -28,7 +28,7 @@ type call struct {
 	do   func(t *thread) outcome
 }
 
-// block is what a blocked thread waits for.
+// block describes what a blocked thread waits for.
 type block struct {
 	timed bool
 	wall  bool  // at is a time on the wall clock
@@ -44,8 +44,8 @@ type block struct {
 	firm  bool          // signals do not end the wait
 	takes signalSet     // the signals for which the call waits, and which it returns
 	masks *signalSet    // if set: the signals that the thread blocks during the call, in place of its own
-	// ready ends the call if that is possible, and reports whether it did. timeout says that the time is over, so the
-	// call must end.
+	// ready ends the system call if possible, and reports whether it did. If timeout is true, the time has expired and
+	// the call must end.
 	ready func(timeout bool) bool
 }
 
@@ -82,7 +82,7 @@ func (m *Machine) run(t *thread) {
 }
 
 // stop waits until a running thread stops or ends. If its process ends, the kernel reports the end of the first thread
-// only after the others have been waited for.
+// only after the ends of all other threads were collected.
 func (t *thread) stop() (unix.WaitStatus, error) {
 	for {
 		var st unix.WaitStatus
@@ -99,15 +99,16 @@ func (t *thread) stop() (unix.WaitStatus, error) {
 	}
 }
 
-// resume lets a stopped thread continue. It first writes the current clock readings of the thread's process to the
-// memory page that the process reads them from. It returns false if the process has ended.
+// resume lets a stopped thread continue. It first writes the current readings of the process's clocks to the memory
+// page from which the process reads them. It returns false if the process has ended.
 func (p *Process) resume(t *thread) bool {
 	m := p.m
 	left := min(m.until, m.deadline())
 	if m.others() {
 		left = min(left, m.turn+slice)
 	}
-	// reading the page works only at the normal rate; otherwise each reading is a call
+	// Code in the process can advance the page's clocks only at the normal rate. At any other rate, each reading makes
+	// a system call.
 	if left -= m.now; p.clock.ppm != 0 {
 		left = 0
 	}
@@ -123,7 +124,7 @@ func (p *Process) resume(t *thread) bool {
 	return true
 }
 
-// enter handles a thread that has stopped at the entry of a call.
+// enter handles a thread that has stopped at the entry of a system call.
 func (m *Machine) enter(t *thread) {
 	unix.PtraceGetRegs(t.tid, &t.regs)
 	c, known := calls[t.regs.Orig_rax]
@@ -153,7 +154,7 @@ func (m *Machine) enter(t *thread) {
 	}
 }
 
-// ends is called when the turn of a thread is over.
+// ends is called when the machine stops running a thread and can choose another one.
 func (m *Machine) ends(t *thread) {
 	m.current = nil
 	t.p.look()
@@ -197,7 +198,7 @@ func (t *thread) readsCounter() bool {
 	return true
 }
 
-// finished handles a process that has ended by itself. t is its last thread, and st the status.
+// finished handles a process that has ended by itself. t is its last thread, and st is the thread's wait status.
 func (p *Process) finished(t *thread, st unix.WaitStatus) {
 	t.ended = true
 	how := Exit{Code: st.ExitStatus()}
@@ -249,23 +250,24 @@ func (t *thread) record(result int64) {
 	}
 }
 
-// gives sets the result of a call and returns answered.
+// gives sets the result of a thread's system call and returns answered.
 func (t *thread) gives(result int64) outcome {
 	t.finish(result)
 	return answered
 }
 
-// errs makes a call return an error.
+// errs makes a thread's system call fail with an error.
 func (t *thread) errs(e unix.Errno) outcome { return t.gives(-int64(e)) }
 
-// blocks makes a thread wait.
+// blocks makes a thread wait as the given block describes.
 func (t *thread) blocks(b block) outcome {
 	t.blocked = &b
 	return blocks
 }
 
-// through lets the kernel execute a system call after change has modified its arguments. The thread has stopped at the
-// entry of the call. Afterward, through restores the thread's registers, because programs rely on them.
+// through lets the kernel execute a system call after the function change has modified its arguments. The thread has
+// stopped at the entry of the call. Afterward, through restores the thread's registers, because programs rely on their
+// values.
 func (t *thread) through(change func(r *unix.PtraceRegs)) int64 {
 	old := t.regs
 	change(&t.regs)
@@ -297,13 +299,13 @@ func (t *thread) unblock() {
 	t.blocked = nil
 }
 
-// goesOn makes a thread runnable after the result of its call was set.
+// goesOn makes a thread runnable after the result of its system call was set.
 func (t *thread) goesOn() {
 	t.unblock()
 	t.p.m.runnable = append(t.p.m.runnable, t)
 }
 
-// recheck unblocks threads that wait for files that are ready now.
+// recheck unblocks the threads that wait for files which are now ready.
 func (f *family) recheck() {
 	f.dirty = false
 	for _, p := range f.members {
@@ -315,7 +317,7 @@ func (f *family) recheck() {
 	}
 }
 
-// dup returns a duplicate of an open file of the process. ok is false if there is no such file.
+// dup returns a duplicate of a file descriptor of the process. ok is false if the process has no such descriptor.
 func (p *Process) dup(fd uint64) (own int, ok bool) {
 	own, err := unix.PidfdGetfd(p.handle, int(int32(fd)), 0)
 	return own, err == nil

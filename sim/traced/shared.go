@@ -11,8 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sharedFolder holds the files that processes map to share memory (sem_open, shm_open). Each family has its own files
-// there, and the machine keeps them in memory. So different runs do not share files, and no files are left behind.
+// sharedFolder is the folder of the files that processes map to share memory (sem_open, shm_open). Each family has
+// files of its own there, and the machine keeps them in memory. So different runs do not share files, and no files are
+// left behind.
 const sharedFolder = "/dev/shm/"
 
 // sharedFiles maps the paths of a family's files in sharedFolder to file descriptors of this process.
@@ -25,14 +26,14 @@ func (f sharedFiles) close() {
 	}
 }
 
-// remove removes a path. The file exists as long as a process has it open or another path refers to it.
+// remove removes a path. The file continues to exist as long as a process has it open or another path refers to it.
 func (f sharedFiles) remove(path string) {
 	unix.Close(f[path])
 	delete(f, path)
 }
 
-// changesShared executes a system call that opens or changes files in sharedFolder. paths are the absolute paths among
-// the call's arguments. ok is false if the call is about other files.
+// changesShared executes a system call that opens or changes files in sharedFolder. paths contains the absolute paths
+// among the call's arguments. ok is false if the call concerns other files.
 func (t *thread) changesShared(name string, paths []string, flags uint64) (o outcome, ok bool) {
 	of := func(path string) bool {
 		return strings.HasPrefix(path, sharedFolder) && !strings.Contains(path[len(sharedFolder):], "/")
@@ -82,7 +83,7 @@ func (t *thread) opensSharedFile() bool {
 	return peek(t.tid, at, b) && string(b) == sharedFolder
 }
 
-// opensShared opens a file in sharedFolder. It creates the file if the flags say so.
+// opensShared opens a file in sharedFolder. If the flags contain O_CREAT, it creates the file if necessary.
 func (t *thread) opensShared(path string, flags uint64) outcome {
 	own, exists := t.p.shared[path]
 	var err error
@@ -124,8 +125,8 @@ type futexKey struct {
 	at   uint64 // offset in the file, or address
 }
 
-// futexAt returns the key of the futex at an address. If private is set, the program uses the futex within one process
-// only.
+// futexAt returns the key of the futex at an address. private means that only threads of a single process use the
+// futex.
 func (p *Process) futexAt(at uint64, private bool) futexKey {
 	if !private {
 		for _, m := range p.mappings() {
@@ -161,8 +162,8 @@ func (p *Process) mappings() (list []mapping) {
 	return list
 }
 
-// sharesMemory reports whether the process can write to memory that it would share with a copy of it. The page of its
-// clocks does not count.
+// sharesMemory reports whether the process has writable memory that a copy of the process would share with it. The page
+// with the process's clocks does not count.
 func (p *Process) sharesMemory() bool {
 	return slices.ContainsFunc(p.mappings(), func(m mapping) bool { return m.shared && m.writable && m.from != pageAt })
 }

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// signalFile is a signal file (signalfd) of a process, from which it reads the signals that it blocks.
+// signalFile is a signalfd of a process: a file descriptor from which the process reads signals that it blocks.
 type signalFile struct {
 	special
 	waits  signalSet
@@ -16,7 +16,7 @@ type signalFile struct {
 // unblockable holds the signals that a process cannot block.
 const unblockable signalSet = 1<<(unix.SIGKILL-1) | 1<<(unix.SIGSTOP-1)
 
-// signalfd creates a signal file, or changes the set of signals of one.
+// signalfd creates a signalfd, or changes the signal set of an existing one.
 func (t *thread) signalfd() outcome {
 	r := &t.regs
 	var flags uint64
@@ -56,7 +56,7 @@ func (t *thread) signalfd() outcome {
 	return t.gives(int64(int32(r.Rdi)))
 }
 
-// signalFileOf returns the signal file behind a socket, or nil.
+// signalFileOf returns the signalfd behind a socket, or nil if there is none.
 func (p *Process) signalFileOf(mode uint32, inode uint64) *signalFile {
 	for _, x := range p.signalFiles {
 		if x.is(mode, inode) {
@@ -66,7 +66,7 @@ func (p *Process) signalFileOf(mode uint32, inode uint64) *signalFile {
 	return nil
 }
 
-// marksFiles marks a signal file as readable if the thread has a signal for it, and otherwise as not readable.
+// marksFiles makes each signalfd readable if the thread has a pending signal for it, and otherwise not readable.
 func (t *thread) marksFiles() {
 	if len(t.p.signalFiles) == 0 || t.p.ended {
 		return
@@ -92,7 +92,7 @@ func (t *thread) marksFiles() {
 // sizeOfSignal is the size of a signalfd_siginfo in bytes.
 const sizeOfSignal = 128
 
-// read answers a read of a signal file, or makes the thread wait. own is a duplicate of the file, which read closes.
+// read handles a read of a signalfd, or makes the thread wait. own is a duplicate of the descriptor, which read closes.
 func (x *signalFile) read(t *thread, own int) outcome {
 	flags, _ := unix.FcntlInt(uintptr(own), unix.F_GETFL, 0)
 	unix.Close(own)
@@ -132,7 +132,7 @@ func (x *signalFile) read(t *thread, own int) outcome {
 	return t.blocks(block{takes: x.waits, ready: give})
 }
 
-// dequeues takes a pending signal of the thread that belongs to the set. It returns the signal as a signalfd_siginfo,
+// dequeues takes one of the thread's pending signals that are in the set. It returns the signal as a signalfd_siginfo,
 // or nil if there is none.
 func (t *thread) dequeues(set signalSet) []byte {
 	if t.p.signals(t.tid).pending&set == 0 {

@@ -13,15 +13,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// signalSet has a bit for each signal.
+// signalSet is a set of signals, with one bit for each signal.
 type signalSet uint64
 
 func (s signalSet) has(sig unix.Signal) bool { return sig > 0 && s>>(sig-1)&1 == 1 }
 
-// dispositions says what a thread does with signals.
+// dispositions says how a thread handles each signal.
 type dispositions struct{ blocked, ignored, caught, pending signalSet }
 
-// signals returns what a thread of the process does with signals.
+// signals returns how a thread of the process handles signals.
 func (p *Process) signals(tid int) (d dispositions) {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/status", p.pid, tid))
 	var ofProcess signalSet
@@ -38,7 +38,7 @@ func (p *Process) signals(tid int) (d dispositions) {
 	return d
 }
 
-// sender says where a signal comes from, as a handler sees it.
+// sender describes the origin of a signal, as a signal handler sees it.
 type sender struct {
 	code    int32
 	id      int         // number of the process or of the timer
@@ -47,14 +47,14 @@ type sender struct {
 	overrun int32       // how often the timer has expired again since it sent the signal
 }
 
-// sent is a signal that was sent to a process or to one of its threads, and that is not delivered yet.
+// sent is a signal that was sent to a process or to one of its threads, and that has not been delivered yet.
 type sent struct {
 	sig  unix.Signal
 	to   *thread // nil: the process
 	from sender
 }
 
-// sentToThread is the code of a signal that was sent to a thread.
+// sentToThread is the si_code of a signal that was sent to a single thread (SI_TKILL).
 const sentToThread = -6
 
 // sizeOfInfo is the size of a siginfo_t in bytes.
@@ -88,9 +88,9 @@ func (d *dispositions) drops(sig unix.Signal) bool {
 	return !d.blocked.has(sig) && (d.ignored.has(sig) || !d.caught.has(sig) && slices.Contains(harmless, sig))
 }
 
-// gets sends a signal to a process. It ends a blocked call of the first thread that does not block the signal, so that
-// the signal can be delivered. by is the thread that has sent it, or nil. gets returns false if the signal has no
-// effect.
+// gets sends a signal to a process. If a thread that does not block the signal is waiting, gets ends the wait of the
+// first such thread, so that the signal can be delivered. by is the thread that has sent the signal, or nil. gets
+// returns false if the signal has no effect.
 func (p *Process) gets(sig unix.Signal, by *thread, from sender) bool {
 	d := p.signals(p.pid)
 	switch {
@@ -113,8 +113,8 @@ func (p *Process) gets(sig unix.Signal, by *thread, from sender) bool {
 	return true
 }
 
-// killedOrStopped reports whether a signal kills or stops the process whatever its threads do. A signal that stops it
-// ends the run. by is the thread that has sent the signal, or nil if a timer has sent it.
+// killedOrStopped reports whether a signal kills or stops the process, whatever its threads do. A signal that would
+// stop the process ends the run. by is the thread that has sent the signal, or nil if a timer has sent it.
 func (p *Process) killedOrStopped(sig unix.Signal, d *dispositions, by *thread) bool {
 	switch {
 	case sig == unix.SIGKILL:
@@ -134,7 +134,7 @@ func (p *Process) killedOrStopped(sig unix.Signal, d *dispositions, by *thread) 
 	return true
 }
 
-// gets sends a signal to one thread. See the method gets of Process, which sends a signal to a process.
+// gets sends a signal to a single thread. (Process has a method of the same name that sends a signal to a process.)
 func (t *thread) gets(sig unix.Signal, by *thread, from sender) bool {
 	p := t.p
 	d := p.signals(t.tid)
@@ -166,7 +166,7 @@ func (t *thread) admits(sig unix.Signal) bool {
 	return !t.p.signals(t.tid).blocked.has(sig)
 }
 
-// interrupted ends the system call in which a thread waits, because the thread has received a signal that it does not
+// interrupted ends the system call in which a thread waits, because a signal has arrived that the thread does not
 // block.
 func (t *thread) interrupted() {
 	b := t.blocked
@@ -182,14 +182,14 @@ func (t *thread) interrupted() {
 	t.goesOn()
 }
 
-// restartable lists the system calls that a thread makes again after a signal if the signal's handler requests it
-// (SA_RESTART). Calls with a timeout are not made again.
+// restartable lists the system calls that the kernel restarts after a signal if the signal's handler was installed with
+// SA_RESTART. Calls with a timeout are not restarted.
 var restartable = []uint64{unix.SYS_READ, unix.SYS_READV, unix.SYS_RECVFROM, unix.SYS_RECVMSG, unix.SYS_WRITE,
 	unix.SYS_WRITEV, unix.SYS_SENDTO, unix.SYS_SENDMSG, unix.SYS_CONNECT, unix.SYS_WAIT4, unix.SYS_WAITID,
 	unix.SYS_FUTEX}
 
-// restarts lets the kernel decide whether a system call that a signal has interrupted is made again. Only the kernel
-// knows the signal's handler. The signal is about to be delivered.
+// restarts lets the kernel decide whether to restart a system call that a signal has interrupted, because only the
+// kernel knows the signal's handler. The signal is about to be delivered.
 func (t *thread) restarts() {
 	if !t.broken {
 		return
@@ -204,8 +204,8 @@ func (t *thread) restarts() {
 	}
 }
 
-// firstQueued is the first of the signals that the kernel queues: a process can have several of them that are not
-// delivered yet. For a lower signal, the second one is dropped unless a timer sends it.
+// firstQueued is the lowest signal that the kernel queues, so that several instances of it can be pending. If a lower
+// signal is already pending, another instance is dropped unless a timer sends it.
 const firstQueued = 32
 
 // remembers stores the sender of a signal until the signal is delivered.
@@ -224,8 +224,8 @@ func (p *Process) remembers(s sent) {
 	p.sent = append(p.sent, s)
 }
 
-// receives is called when a thread gets a signal. It returns where the signal comes from. known is false if the kernel
-// has sent it.
+// receives is called when a signal is delivered to a thread. It returns the sender of the signal. known is false if the
+// sender is not known.
 func (t *thread) receives(sig unix.Signal) (from sender, known bool) {
 	p := t.p
 	if sig == unix.SIGALRM {
@@ -257,7 +257,7 @@ func (t *thread) receives(sig unix.Signal) (from sender, known bool) {
 	return from, true
 }
 
-// kill sends a signal to processes of the same family. It cannot send signals to other processes.
+// kill implements the system call kill. It can send signals only to processes of the same family.
 func (t *thread) kill() outcome {
 	id, sig := int(int32(t.regs.Rdi)), unix.Signal(t.regs.Rsi)
 	var to []*Process
@@ -285,7 +285,7 @@ func (t *thread) kill() outcome {
 	return answered
 }
 
-// tkill sends a signal to a thread of the process.
+// tkill implements the system call tkill, which sends a signal to a single thread of the process.
 func (t *thread) tkill() outcome {
 	id, sig := int(int32(t.regs.Rdi)), unix.Signal(t.regs.Rsi)
 	if t.name == "tgkill" {
@@ -307,8 +307,8 @@ func (t *thread) tkill() outcome {
 	return t.errs(unix.ESRCH)
 }
 
-// cameFrom corrects the sender of the signal that is about to be delivered to a thread. For the kernel, the machine has
-// sent the signal. The thread gets the process number of the actual sender, as the process sees it.
+// cameFrom corrects the sender of a signal that is about to be delivered to a thread. For the kernel, the machine has
+// sent the signal. cameFrom replaces it with the actual sender's process ID, as the process sees it.
 func (t *thread) cameFrom(sig unix.Signal) {
 	if from, known := t.receives(sig); known {
 		var info [sizeOfInfo]byte

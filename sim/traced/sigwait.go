@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sigtimedwait waits for one of the signals in a set, as sigwait does in C.
+// sigtimedwait waits for one of the signals in a set, as the C function sigwait does.
 func (t *thread) sigtimedwait() outcome {
 	r := t.regs
 	var set [8]byte
@@ -40,7 +40,7 @@ func (t *thread) sigtimedwait() outcome {
 }
 
 // takes is called when a system call has returned a signal to a thread. info is the address of the siginfo_t that the
-// call has written, or 0.
+// call has written, or 0 if there is none.
 func (t *thread) takes(sig unix.Signal, info uint64) {
 	if from, known := t.receives(sig); known && info != 0 {
 		var b [sizeOfInfo]byte
@@ -50,7 +50,8 @@ func (t *thread) takes(sig unix.Signal, info uint64) {
 	t.marksFiles()
 }
 
-// sigsuspend waits for a signal that is not in a set. When there is one, the kernel executes the system call.
+// sigsuspend waits until a signal arrives that is not in the given set. Then it lets the kernel execute the system
+// call.
 func (t *thread) sigsuspend() outcome {
 	var set [8]byte
 	switch {

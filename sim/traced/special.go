@@ -10,16 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// special is a file of a process whose reads the machine answers: a timer file (timerfd) or a signal file (signalfd).
-// It is actually a socket of the domain AF_UNIX that is connected to the machine, as TCP sockets are. When there is
-// something to read, the machine writes a byte, so that the kernel answers poll and epoll correctly. After a read, the
-// machine removes the bytes that it has written.
+// special is a timerfd or a signalfd of a process. The machine itself handles reads of it. It is actually a socket of
+// the domain AF_UNIX that is connected to the machine, as TCP sockets are. When there is something to read, the machine
+// writes a byte, so that the kernel handles poll and epoll correctly. After a read, the machine removes the bytes that
+// it has written.
 type special struct {
 	inode uint64
 	end   int // the machine's end of the socket
 }
 
-// makes creates a special file and makes the call return its number. If it cannot be created, end is -1.
+// makes creates a timerfd or a signalfd and makes the system call return its descriptor. If it cannot be created, end
+// is -1.
 func (t *thread) makes(flags uint64) (s special, o outcome) {
 	s.end = -1
 	fd := t.through(func(r *unix.PtraceRegs) {
@@ -45,12 +46,12 @@ func (s *special) is(mode uint32, inode uint64) bool {
 	return mode == unix.S_IFSOCK && s.inode == inode
 }
 
-// rings makes the file readable.
+// rings makes the descriptor readable.
 func (s *special) rings() {
 	unix.Write(s.end, []byte{0}) // ignore errors: if the buffer is full, the file is readable already
 }
 
-// drain removes what the machine has written to a special file.
+// drain removes the bytes that the machine has written to a timerfd or a signalfd.
 func drain(own int) {
 	b := make([]byte, 4096)
 	for {
@@ -60,7 +61,8 @@ func drain(own int) {
 	}
 }
 
-// buffer returns where a call that reads puts its result. ok is false if the call can read only from sockets.
+// buffer returns the address and the size of the buffer into which a system call reads. ok is false if the call can
+// read only from sockets.
 func (t *thread) buffer() (to, size uint64, ok bool) {
 	to, size = t.regs.Rsi, t.regs.Rdx
 	switch t.name {
@@ -72,13 +74,13 @@ func (t *thread) buffer() (to, size uint64, ok bool) {
 	return to, size, true
 }
 
-// lookAtSpecial removes the special files that the process has closed.
+// lookAtSpecial forgets each timerfd and signalfd that the process has closed.
 func (p *Process) lookAtSpecial() {
 	p.timers = slices.DeleteFunc(p.timers, func(x *timer) bool { return x.closed() })
 	p.signalFiles = slices.DeleteFunc(p.signalFiles, func(x *signalFile) bool { return x.closed() })
 }
 
-// closed reports whether the process has closed the file. In that case, the machine closes its end.
+// closed reports whether the process has closed its end. If it has, closed also closes the machine's end.
 func (s *special) closed() bool {
 	gone := pollNow([]unix.PollFd{{Fd: int32(s.end), Events: unix.POLLRDHUP}}) > 0
 	if gone {
@@ -87,8 +89,7 @@ func (s *special) closed() bool {
 	return gone
 }
 
-// opened returns a duplicate of the process's descriptor of the special file. ok is false if the process does not have
-// the file.
+// opened returns a duplicate of the process's descriptor for s. ok is false if the process does not have one.
 func (s *special) opened(p *Process) (own int, ok bool) {
 	dir := fmt.Sprintf("/proc/%d/fd", p.pid)
 	list, _ := os.ReadDir(dir)

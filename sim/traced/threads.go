@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The kernel copies only one thread of a process. So after a copy of a checkpoint is made, it executes system calls
-// that create the other threads. At a checkpoint, each thread has stopped at the entry of a system call. The copy of
-// the thread makes this call again.
+// When a process is forked, the kernel copies only one thread. So a new copy of a checkpoint executes system calls that
+// create the other threads. At a checkpoint, each thread has stopped at the entry of a system call. The copy of the
+// thread makes this call again.
 
 // saved is a thread of a process at its checkpoint.
 type saved struct {
@@ -56,7 +56,7 @@ func (t *thread) saves() (s saved, err error) {
 // sizeOfStack is the size of a stack_t in bytes.
 const sizeOfStack = 24
 
-// signalStack returns the stack on which a thread handles signals, as a stack_t, or nil if it has none.
+// signalStack returns a thread's alternate signal stack, as a stack_t, or nil if the thread has none.
 func (t *thread) signalStack() ([]byte, error) {
 	at := t.regs.Rsp - 256
 	before, stack := make([]byte, sizeOfStack), make([]byte, sizeOfStack)
@@ -76,8 +76,8 @@ func (t *thread) signalStack() ([]byte, error) {
 	return stack, nil
 }
 
-// asks makes a thread execute another system call first, and returns its result. The thread has stopped at the entry of
-// a call.
+// asks makes a thread that has stopped at the entry of a system call execute another system call first. It returns the
+// result of the other call.
 func (t *thread) asks(nr uint64, args ...uint64) (result int64, err error) {
 	entry := t.regs
 	r := entry
@@ -98,8 +98,8 @@ func (t *thread) asks(nr uint64, args ...uint64) (result int64, err error) {
 	return int64(r.Rax), errors.Join(err, t.entersAgain(again(entry)))
 }
 
-// allowsCopying makes the kernel copy all memory of the process when the process is copied. Programs such as V8 exclude
-// parts of their memory from copies, because they fork only to execute another program.
+// allowsCopying makes sure that forks of the process include all of its memory. Programs such as V8 exclude parts of
+// their memory from forks, because they fork only to execute another program.
 func (p *Process) allowsCopying() error {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/smaps")
 	if err != nil {
@@ -121,16 +121,16 @@ func (p *Process) allowsCopying() error {
 	return nil
 }
 
-// again returns the registers with which a thread makes a system call again. entry contains the thread's registers at
-// the entry of the call.
+// again returns the registers that make a thread repeat a system call. entry contains the thread's registers at the
+// entry of the call.
 func again(entry unix.PtraceRegs) *unix.PtraceRegs {
 	entry.Rip -= 2
 	entry.Rax, entry.Orig_rax = entry.Orig_rax, ^uint64(0)
 	return &entry
 }
 
-// copyThread makes a copy of a process create a thread, and gives this thread the state of a saved one. pid is the
-// first thread of the copy. It must be stopped, and must not be in a system call.
+// copyThread adds a thread with the saved state s to a copied process. pid is the process's first thread, which must be
+// stopped, and must not be in a system call.
 func copyThread(pid int, s *saved) (tid int, err error) {
 	if tid, err = newThread(pid); err != nil {
 		return 0, err

@@ -6,11 +6,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// As in the kernel, a timer with an interval does not start again until the process has noticed that the timer expired.
-// For a timer file (timerfd), this is when the process reads the file. For a timer of timer_create, it is when the
-// timer's signal is delivered.
+// As in the kernel, a periodic timer is not restarted until the process has noticed that the timer expired. For a
+// timerfd, this is when the process reads the descriptor. For a timer that was created with timer_create, it is when
+// the timer's signal is delivered.
 
-// countdown is what both kinds of timers have in common.
+// countdown is the common part of both kinds of timers.
 type countdown struct {
 	p        *Process
 	day      bool // the clock of the timer shows the time of day
@@ -21,7 +21,7 @@ type countdown struct {
 	expired  bool  // the timer has expired, and the process has not learned of it yet
 }
 
-// timer is a timer file of a process.
+// timer is a timerfd of a process.
 type timer struct {
 	countdown
 	special
@@ -30,7 +30,7 @@ type timer struct {
 	canceled bool
 }
 
-// timerClocks lists the clocks that a timer file can use. The value says whether the clock shows the time of day.
+// timerClocks lists the clocks that a timerfd can use. The value is true for clocks that show wall-clock time.
 var timerClocks = map[int32]bool{unix.CLOCK_REALTIME: true, unix.CLOCK_MONOTONIC: false, unix.CLOCK_BOOTTIME: false,
 	unix.CLOCK_REALTIME_ALARM: true, unix.CLOCK_BOOTTIME_ALARM: false}
 
@@ -47,7 +47,8 @@ func (t *thread) timerfdCreate() outcome {
 	return o
 }
 
-// timer returns the timer file with a number. If there is none, err is the error that the call must return.
+// timer returns the timerfd with the given descriptor, and a duplicate of the descriptor. If there is none, err is the
+// error that the system call must return.
 func (t *thread) timer(fd uint64) (x *timer, own int, err unix.Errno) {
 	own, ok := t.p.dup(fd)
 	if !ok {
@@ -61,7 +62,7 @@ func (t *thread) timer(fd uint64) (x *timer, own int, err unix.Errno) {
 	return x, own, 0
 }
 
-// timerOf returns the timer file behind a socket, or nil.
+// timerOf returns the timerfd behind a socket, or nil if there is none.
 func (p *Process) timerOf(mode uint32, inode uint64) *timer {
 	for _, x := range p.timers {
 		if x.is(mode, inode) {
@@ -132,8 +133,7 @@ func (x *countdown) set(t *thread, value, interval int64, absolutely bool) {
 	x.armed, x.interval, x.expired = value > 0, interval, false
 }
 
-// setting returns the interval and the remaining time, as an itimerspec. If a timer with an interval has expired, it
-// starts again.
+// setting returns the interval and the remaining time, as an itimerspec. It restarts a periodic timer that has expired.
 func (x *timer) setting() []byte {
 	x.forward()
 	var left int64
@@ -143,7 +143,8 @@ func (x *timer) setting() []byte {
 	return append(seconds(x.interval, 1), seconds(left, 1)...)
 }
 
-// reading returns the time that the timer's clock shows, in the same form as the field at.
+// reading returns the current time in the unit of the field at: a time of the wall clock, or how far the process's
+// clock has advanced.
 func (x *countdown) reading() int64 {
 	if x.wall {
 		return x.p.clock.realtime(x.p.m.now)
@@ -162,12 +163,12 @@ func (x *timer) forward() {
 	x.expired = false
 }
 
-// due returns when the timer expires. ok is false if it is not running.
+// due returns the time at which the timer expires. ok is false if the timer is not running.
 func (x *countdown) due() (at int64, ok bool) {
 	return x.p.due(x.wall, x.at, x.p.m.now), x.armed && !x.expired
 }
 
-// expires makes the timer expire if it is due.
+// expires marks the timer as expired if it is due.
 func (x *timer) expires() {
 	if at, runs := x.due(); runs && at <= x.p.m.now {
 		x.expired = true
@@ -176,7 +177,7 @@ func (x *timer) expires() {
 	}
 }
 
-// rings makes the timer file readable.
+// rings makes the timerfd readable.
 func (x *timer) rings() {
 	x.special.rings()
 	x.p.recheck()
@@ -190,7 +191,7 @@ func (x *timer) jumped() {
 	}
 }
 
-// read answers a read of a timer file, or makes the thread wait. own is a duplicate of the file, which read closes.
+// read handles a read of a timerfd, or makes the thread wait. own is a duplicate of the descriptor, which read closes.
 func (x *timer) read(t *thread, own int) outcome {
 	to, size, ok := t.buffer()
 	if !ok {

@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// unlike lists the calls that get a different answer than on the host: the machine answers them like a system that
-// lacks or forbids them.
+// unlike lists the system calls whose results differ from those on the host. For each of them, the machine behaves like
+// a system that lacks or forbids it.
 var unlike = []string{"bind", "listen", "io_uring_setup", "pidfd_open", "pidfd_send_signal", "rseq"}
 
-// TestAProgramSeesWhatItSeesOnTheKernel: a program prints the same in virtual time as on the host. The programs make
-// all modeled calls.
+// TestAProgramSeesWhatItSeesOnTheKernel: a program prints the same in virtual time as on the host. Together, the
+// programs make all modeled system calls.
 func TestAProgramSeesWhatItSeesOnTheKernel(t *testing.T) {
 	type program struct {
 		name    string
@@ -55,7 +55,8 @@ func TestAProgramSeesWhatItSeesOnTheKernel(t *testing.T) {
 	}
 }
 
-// madeCalls returns the names of the modeled calls that programs make until the end of the test.
+// madeCalls returns an empty set. Until the end of the test, it adds to this set the name of each modeled system call
+// that a program makes.
 func madeCalls(t *testing.T) map[string]bool {
 	own, made := maps.Clone(calls), map[string]bool{}
 	for nr, c := range own {
@@ -68,9 +69,9 @@ func madeCalls(t *testing.T) map[string]bool {
 	return made
 }
 
-// TestEqualSeedsGiveEqualCalls: two runs with the same seed make the same calls at the same times with the same
-// results, and print the same. This also holds with threads and with asyncio, and for runs that begin with a copy of a
-// checkpoint.
+// TestEqualSeedsGiveEqualCalls: two runs with the same seed make the same system calls at the same times with the same
+// results, and print the same output. This also holds with threads and with asyncio, and for runs that begin with a
+// copy of a checkpoint.
 func TestEqualSeedsGiveEqualCalls(t *testing.T) {
 	for name, args := range map[string][]string{"threads": goProgram(t, "threads"),
 		"echo":     goProgram(t, "echo", echoing),
@@ -153,8 +154,7 @@ func firstDifference(a, b []Call) []Call {
 	return nil
 }
 
-// TestASeedDecides: random numbers of a program differ from seed to seed. Other values, such as its process number, do
-// not.
+// TestASeedDecides: the random numbers of a program depend on the seed. Other values, such as its process ID, do not.
 func TestASeedDecides(t *testing.T) {
 	s := newStage(t, 0)
 	a, b := s.run(1, 0, nil, goProgram(t, "random")...), s.run(2, 0, nil, goProgram(t, "random")...)
@@ -166,9 +166,9 @@ func TestASeedDecides(t *testing.T) {
 	}
 }
 
-// TestRandomStateOfACheckpoint: a program seeds a random generator before its first socket. For all seeds that share a
-// checkpoint, the generator gives the same numbers; for other seeds, it gives different numbers. Random numbers that
-// the program requests afterward differ from seed to seed.
+// TestRandomStateOfACheckpoint: a program seeds a random number generator before it creates its first socket. For all
+// seeds that share a checkpoint, the generator gives the same numbers; for other seeds, it gives different numbers.
+// Random numbers that the program requests after the checkpoint differ from seed to seed.
 func TestRandomStateOfACheckpoint(t *testing.T) {
 	s := newStage(t, 0)
 	code := "import os, random, socket; socket.socket(); print(random.random()); print(os.urandom(8))"
@@ -193,8 +193,8 @@ func TestRandomStateOfACheckpoint(t *testing.T) {
 	}
 }
 
-// TestAProgramKnowsItsNumber: a program that uses the C library makes at most one call to get its process number, and
-// gets the same number each time. Printing does not stop the program at every call.
+// TestAProgramKnowsItsNumber: a program that uses the C library makes at most one system call to get its process ID,
+// and gets the same ID each time. Its writes stop the program at most once.
 func TestAProgramKnowsItsNumber(t *testing.T) {
 	code := "import os, sys; [sys.stderr.write(str(os.getpid())) for _ in range(100)]"
 	r := newStage(t, 0).run(1, 0, nil, python(t, "-c", code)...)
@@ -223,9 +223,9 @@ func TestTimeIsVirtual(t *testing.T) {
 }
 
 // TestFaultsOfAProcess: a jump moves only the wall clock. A drift changes the rate of both clocks. During a pause, time
-// passes but the process does nothing. A process that is killed is gone.
+// passes but the process does nothing. A process that was killed no longer exists.
 func TestFaultsOfAProcess(t *testing.T) {
-	// The program prints both clocks when it starts, and then every second by its own clock.
+	// The program prints both clocks when it starts, and then every second, as measured by its own clock.
 	lines := func(list ...string) string { return strings.Join(list, "\n") + "\n" }
 	for name, c := range map[string]struct {
 		fault func(p *Process)
@@ -258,8 +258,8 @@ func TestFaultsOfAProcess(t *testing.T) {
 	}
 }
 
-// TestFaultsStrikeAFamily: a pause of a program also stops the processes that it has started, and the clocks of all of
-// them show the same times. When the first process ends or is killed, the others are gone.
+// TestFaultsStrikeAFamily: pausing a program also stops the processes that it has started, and the clocks of all these
+// processes show the same times. When the first process ends or is killed, the others are gone.
 func TestFaultsStrikeAFamily(t *testing.T) {
 	const code = `import os, time
 child = os.fork()
@@ -305,8 +305,8 @@ child and os.wait()`
 	}
 }
 
-// TestAWaitForATimeOfDayEndsWhenTheClockShowsIt: if the wall clock jumps ahead or runs slow, a wait until a time of day
-// ends sooner or later. A wait for a duration does not change.
+// TestAWaitForATimeOfDayEndsWhenTheClockShowsIt: a wait until a given wall-clock time ends earlier if the clock jumps
+// ahead, and later if it runs slow. A wait for a duration does not change.
 func TestAWaitForATimeOfDayEndsWhenTheClockShowsIt(t *testing.T) {
 	for what, want := range map[string][3]time.Duration{
 		"until": {10 * time.Second, 5 * time.Second, 19 * time.Second},
@@ -326,7 +326,8 @@ func TestAWaitForATimeOfDayEndsWhenTheClockShowsIt(t *testing.T) {
 	}
 }
 
-// TestWhatIsRefused: an operation that a program may not perform fails with the error of a real system that forbids it.
+// TestWhatIsRefused: an operation that a program must not perform fails with the same error as on a real system that
+// forbids it.
 func TestWhatIsRefused(t *testing.T) {
 	s := newStage(t, 0)
 	scratch := t.TempDir()
@@ -349,7 +350,7 @@ func TestWhatIsRefused(t *testing.T) {
 	if _, err := os.Stat("/tmp/written-by-a-program"); err == nil {
 		t.Error("it has written a file")
 	}
-	// A JVM looks for files of other JVMs. What it does then must not depend on which JVMs run on the host.
+	// A JVM looks for files of other JVMs. What it does next must not depend on which JVMs run on the host.
 	const other = "/tmp/hsperfdata_test-of-fencepost"
 	if err := os.WriteFile(other, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -361,7 +362,7 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 }
 
-// stoppedByATimer is a program that creates a timer which stops it.
+// stoppedByATimer is a program that creates a timer whose signal stops the program.
 const stoppedByATimer = `import ctypes, time
 call, timer = ctypes.CDLL(None).syscall, ctypes.c_int()
 call(222, 1, (ctypes.c_int * 16)(0, 0, 19), ctypes.byref(timer))

@@ -11,9 +11,9 @@ import (
 type Options struct {
 	Seed    uint64
 	Network Network
-	// Wall is what the wall clocks show at time 0, in ns since the Unix epoch.
+	// Wall is the time that the wall clocks show at virtual time 0, in ns since the Unix epoch.
 	Wall int64
-	// Record, if set, is called with each modeled call, in order.
+	// Record, if set, is called with each modeled system call, in order.
 	Record func(Call)
 }
 
@@ -38,7 +38,7 @@ type Command struct {
 	Args []string // arguments, including the name of the program
 	Env  []string
 	Dir  string
-	// Scratch is the folder in which the process may write. If it is empty, the process may not write anywhere.
+	// Scratch is the folder in which the process may write. If it is empty, the process cannot write to any file.
 	Scratch string
 }
 
@@ -66,10 +66,10 @@ type ProgramError struct {
 	Problem string
 }
 
-// Error says which process it is and what it did.
+// Error names the process and says what it did.
 func (e *ProgramError) Error() string { return e.Process + " " + e.Does() }
 
-// Does says what the process did, without its name.
+// Does says what the process did, without naming the process.
 func (e *ProgramError) Does() string {
 	if e.Call == "" {
 		return fmt.Sprintf("%s (in thread %d)", e.Problem, e.Thread)

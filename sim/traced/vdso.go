@@ -11,27 +11,28 @@ import (
 )
 
 // A process reads its clocks without a system call. The functions of its vDSO are overwritten with jumps to code in a
-// page of ours. This code reads a page that the machine shares with all processes. That page contains
+// page that the machine adds to the process. This code reads another page, which the machine shares with all processes.
+// The shared page contains
 //
-//	0   the wall clock of the process that runs, in ns
+//	0   the wall clock of the running process, in ns
 //	8   its monotonic clock
-//	16  how far these may advance before something else is due
+//	16  how far these clocks may advance before something else is due
 //
-// Only one thread runs at a time, so one page is enough for all, and it needs no lock.
+// Only one thread runs at a time, so a single page is enough for all processes, and it needs no lock.
 const (
 	pageSize = 4096
 	pageAt   = 0x600000000000
 	codeAt   = pageAt + pageSize
 )
 
-// The values in the page, by index.
+// Indexes of the values in the shared page.
 const (
 	wallNow = iota
 	monotonicNow
 	mayAdvance
 )
 
-// tick is the virtual time, in ns, that each reading of a clock and each modeled call takes.
+// tick is the virtual time, in ns, that each reading of a clock and each modeled system call takes.
 const tick = 1000
 
 // readClock is the code that stands in for clock_gettime:
@@ -84,7 +85,8 @@ func standIns() map[string][]byte {
 	}
 }
 
-// mapPages maps the pages into a stopped process. It leaves no additional file open in the process.
+// mapPages maps the page of the clocks and the page for code into a stopped process. It closes the file descriptor that
+// it needs for this.
 func (m *Tracer) mapPages(p *Process, sp uint64) error {
 	path := fmt.Appendf(nil, "/proc/%d/fd/%d\x00", unix.Getpid(), m.pageFD)
 	if !poke(p.pid, sp, path) {
@@ -109,7 +111,7 @@ func (m *Tracer) mapPages(p *Process, sp uint64) error {
 	return err
 }
 
-// patchVDSO overwrites the functions of the vDSO at base.
+// patchVDSO overwrites the functions of the vDSO at the address base.
 func (p *Process) patchVDSO(base uint64) error {
 	functions, err := functionsOf(p.pid, base)
 	if err != nil {

@@ -18,7 +18,7 @@ type permission struct {
 // everybody is the access list that gives all clients all permissions.
 var everybody = []permission{{jute.All, "world", "anyone"}}
 
-// entries returns the access list for a reply.
+// entries returns the access list to show in a reply.
 func (n *znode) entries() []permission {
 	if n.acl == nil {
 		return everybody
@@ -37,7 +37,7 @@ func permits(acl []permission, perm int32, identities []string) bool {
 	})
 }
 
-// shown returns the access list as a client may see it. Digests are hidden unless the client may change the list.
+// shown returns the access list that a client may see. Digests are hidden unless the client may change the list.
 func (n *znode) shown(identities []string) []permission {
 	if n.permits(jute.Admin, identities) {
 		return n.entries()
@@ -51,9 +51,9 @@ func (n *znode) shown(identities []string) []permission {
 	return list
 }
 
-// grants returns the access list that a client has requested, without duplicates. The scheme auth stands for the
-// client's own identities (PrepRequestProcessor.fixupACL). Of ZooKeeper's schemes, only world, auth and digest are
-// supported.
+// grants returns the access list that a client has requested, without duplicates. Entries of the scheme auth are
+// replaced with the client's own identities (PrepRequestProcessor.fixupACL). Of ZooKeeper's schemes, only world, auth
+// and digest are supported.
 func grants(asked []permission, identities []string) ([]permission, Code) {
 	var list []permission
 	for i, p := range asked {

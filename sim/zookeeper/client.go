@@ -43,21 +43,21 @@ func (s ClientState) String() string {
 type ClientConfig struct {
 	Members []sim.ProcessID // at least one; the client tries them in this order, again and again
 	First   int             // index of the first member to try
-	// Timeout is the session timeout that the client requests. After a third of the timeout without a request, the
-	// client sends a ping. The client is suspended if nothing arrives for two thirds of the timeout, or if the
+	// Timeout is the session timeout that the client requests. If the client has sent no request for a third of the
+	// timeout, it sends a ping. The client is suspended if nothing arrives for two thirds of the timeout, or if the
 	// connection breaks.
 	Timeout time.Duration
-	// CallTimeout limits the time of each request. If it is 0, requests end only when they are answered or the
-	// connection breaks.
+	// CallTimeout is the maximum time that each request may take. If it is 0, a request ends only when it is answered
+	// or the connection breaks.
 	CallTimeout time.Duration
 	// Backoff is how long the client waits before it tries the next member. If both bounds are 0, it waits 0 to 1 s,
 	// like ZooKeeper's client.
 	Backoff sim.Delay
-	// CountsTimeout makes the client give up its session when, by the client's own clock, it has been suspended for the
-	// session timeout. Curator does this. Otherwise, as with Kazoo, the client learns only from a server that its
+	// CountsTimeout makes the client give up its session when, by its own clock, it has been suspended for as long as
+	// the session timeout. Curator does this. Otherwise, as with Kazoo, only a server can tell the client that its
 	// session has expired.
 	CountsTimeout bool
-	// Listener, if set, is called with each new state, by the task that caused or noticed the change. It must not
+	// Listener, if set, is called with each new state, by the task that has caused or noticed the change. It must not
 	// block.
 	Listener func(env sim.Env, s ClientState)
 	// Prolonged, if set, is called when the answer to a ping has moved the session's deadline. It must not block.
@@ -80,7 +80,7 @@ type Client struct {
 	sent   time.Duration
 	heard  time.Duration
 	xid    int32 // number of the last request
-	// handled is how many events of this connection have been delivered to their watches.
+	// handled is the number of events of this connection that have been delivered to their watches.
 	handled int
 	tried   int           // number of members tried so far
 	since   time.Duration // when the connection was lost
@@ -94,16 +94,16 @@ type Session struct {
 	Timeout  time.Duration // session timeout as negotiated with the server
 	password string
 	lost     sim.Signal
-	// deadline is the time at which the session expires, on the monotonic clock. This is one timeout after the client
-	// sent the last request that was answered.
+	// deadline is the time at which the session expires, on the monotonic clock. It is one timeout after the time at
+	// which the client sent the last request that was answered.
 	deadline time.Duration
 }
 
 // Lost returns a signal that is raised when the client learns that the session has ended.
 func (s *Session) Lost() *sim.Signal { return &s.lost }
 
-// Deadline returns the time at which the client expects the session to expire if the client sends nothing more. This is
-// one timeout after the client sent the last request that was answered.
+// Deadline returns the time at which the client expects the session to expire if the client sends nothing more. It is
+// one timeout after the time at which the client sent the last request that was answered.
 func (s *Session) Deadline() sim.Deadline {
 	return sim.Deadline{Clock: sim.Monotonic, At: s.deadline}
 }
@@ -124,16 +124,16 @@ func OpenClient(env sim.Env, c ClientConfig) *Client {
 // State returns the current state as far as the client knows it.
 func (c *Client) State() ClientState { return c.state }
 
-// Session returns the current session, which may have expired without the client's knowledge. It returns nil if there
-// is no session.
+// Session returns the current session, or nil if there is none. The session may have expired without the client's
+// knowledge.
 func (c *Client) Session() *Session { return c.session }
 
 // Suspended returns a signal that is raised when the current connection breaks. If the client is not connected, the
 // signal is already raised.
 func (c *Client) Suspended() *sim.Signal { return c.broken }
 
-// Await blocks until the client is connected or closed, but at most for the given time. It reports whether the client
-// is connected.
+// Await blocks until the client is connected or closed, or until the given time has passed. It reports whether the
+// client is connected.
 func (c *Client) Await(env sim.Env, patience time.Duration) bool {
 	end := env.Monotonic() + patience
 	for c.state != Connected && c.state != Closed {
@@ -160,7 +160,7 @@ func (c *Client) enter(env sim.Env, s ClientState) {
 	}
 }
 
-// breakOff closes the connection with the given number, if it is still the current connection.
+// breakOff closes the current connection, if it still has the given number.
 func (c *Client) breakOff(env sim.Env, epoch uint64) {
 	if epoch != c.epoch || c.state != Connected {
 		return
@@ -172,8 +172,8 @@ func (c *Client) breakOff(env sim.Env, epoch uint64) {
 	c.enter(env, Suspended)
 }
 
-// lose gives up the session and all its watches. It also forgets the highest zxid seen: Curator creates a new ZooKeeper
-// handle at this point, and Kazoo resets its own.
+// lose gives up the session and all its watches. It also forgets the highest zxid seen so far, because Curator creates
+// a new ZooKeeper handle at this point, and Kazoo resets its own.
 func (c *Client) lose(env sim.Env) {
 	s := c.session
 	c.session, c.zxid = nil, 0
@@ -186,7 +186,7 @@ func (c *Client) lose(env sim.Env) {
 	c.enter(env, Lost)
 }
 
-// silence returns the time after which the client gives up a connection on which nothing arrives.
+// silence is how long the client waits on a connection on which nothing arrives before it gives up on the connection.
 func (c *Client) silence() time.Duration { return c.timeout() * 2 / 3 }
 
 func (c *Client) timeout() time.Duration {
@@ -197,8 +197,8 @@ func (c *Client) timeout() time.Duration {
 }
 
 // ask sends a request with the given fields and waits for the reply. If there is no reply, the error is ConnectionLoss
-// or OperationTimeout, and the request may or may not have been executed. If the reply states an error, the Answer's
-// Code contains it.
+// or OperationTimeout, and the request may or may not have been executed. If the reply states an error, the field Code
+// of the Answer contains it.
 func (c *Client) ask(env sim.Env, attempt history.Attempt, phase string, op jute.Op, fields jute.Record) (Answer,
 	error) {
 	if c.state != Connected {

@@ -8,10 +8,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// Each method below takes the attempt to which the call belongs. Servers record it; it may be empty. Besides the errors
-// listed for each, a method may return ConnectionLoss or OperationTimeout (the outcome is unknown) or SessionExpired.
-// If the client is not connected, ConnectionLoss is returned at once. When a method returns, all watch events that the
-// server sent before its reply have been delivered.
+// Each method below takes the attempt to which the call belongs. Servers record this attempt; it may be empty. Besides
+// the errors listed for each method, it may return ConnectionLoss or OperationTimeout (the outcome is unknown) or
+// SessionExpired. If the client is not connected, the method returns ConnectionLoss at once. When a method returns, all
+// watch events that the server sent before its reply have been delivered.
 
 // Create adds a znode, which must not be a container. It returns the znode's path, which includes the number if the
 // znode is sequential. Errors: NodeExists, NoNode (if there is no parent), NoChildrenForEphemerals, BadArguments.
@@ -43,7 +43,7 @@ func (c *Client) SetData(env sim.Env, attempt history.Attempt, path, data string
 	return ReadStat(&a.Fields), nil
 }
 
-// Sync makes the member to which the client is connected catch up with the leader.
+// Sync makes the client's member catch up with the leader.
 func (c *Client) Sync(env sim.Env, attempt history.Attempt) error {
 	_, err := c.do(env, attempt, "sync", jute.Sync, jute.Record(nil).Text(rootNode))
 	return err
@@ -81,7 +81,7 @@ func (c *Client) Children(env sim.Env, attempt history.Attempt, path string, w *
 	return names, ReadStat(&a.Fields), nil
 }
 
-// look reads from the member to which the client is connected. If w is not nil, it sets a watch.
+// look reads from the client's member. If w is not nil, it sets a watch.
 func (c *Client) look(env sim.Env, attempt history.Attempt, phase string, op jute.Op, path string, w *Watch) (Answer,
 	error) {
 	epoch := c.epoch

@@ -16,8 +16,8 @@ func (c *Client) keep(env sim.Env) {
 	}
 }
 
-// ping keeps a connection alive until it breaks. It sends a ping whenever no request was sent for a third of the
-// timeout.
+// ping keeps a connection alive until it breaks. It sends a ping whenever a third of the timeout has passed without a
+// request.
 func (c *Client) ping(env sim.Env) {
 	for c.state == Connected {
 		third := c.session.Timeout / 3
@@ -86,8 +86,7 @@ func (c *Client) pause(env sim.Env) bool {
 	return c.state != Closed
 }
 
-// untilLost shortens a wait so that it ends no later than the time at which the client gives up its session by its own
-// clock.
+// untilLost shortens a wait that would end after the client gives up its session by its own clock.
 func (c *Client) untilLost(env sim.Env, wait time.Duration) time.Duration {
 	if !c.config.CountsTimeout || c.session == nil || c.state != Suspended {
 		return wait
@@ -109,7 +108,8 @@ func (c *Client) welcome(env sim.Env, sent time.Duration, s *Session) {
 	}
 }
 
-// setAgain sets all pending watches at the new member. A watch that missed its event in the meantime fires at once.
+// setAgain sets all pending watches at the new member. If the event of a watch has already happened, the watch fires at
+// once.
 func (c *Client) setAgain(env sim.Env) {
 	var lists [watchChild + 1][]string
 	for i := range c.watchers {

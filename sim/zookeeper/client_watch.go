@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Watch receives a single event. The zero Watch is ready to use, but only once.
+// Watch receives a single event. The zero Watch is ready to use, but cannot be used again.
 type Watch struct {
 	event Event
 	fired sim.Signal
@@ -29,11 +29,11 @@ type watcher struct {
 	kind  watchKind
 	path  string
 	watch *Watch
-	// after is how many events had arrived before the watch was set. The watch ignores those events.
+	// after is the number of events that had arrived before the watch was set. The watch ignores these events.
 	after int
 }
 
-// sees reports whether the watch is for an event. number is the position of the event among the events on the
+// sees reports whether the watch is for the given event. number is the position of the event among the events on the
 // connection.
 func (w *watcher) sees(number int, e Event) bool {
 	if w.path != e.Path || number <= w.after {
@@ -70,7 +70,7 @@ func (c *Client) listen(env sim.Env) {
 	}
 }
 
-// deliver passes an event to the watches that are set for it.
+// deliver passes an event to all watches that are waiting for it.
 func (c *Client) deliver(e Event) {
 	c.handled++
 	kept := c.watchers[:0]

@@ -36,7 +36,7 @@ func (c Code) err() error {
 	return c
 }
 
-// numbers maps codes to their numbers in the protocol, and codes maps the numbers back.
+// numbers maps codes to their numbers in the protocol, and codes maps these numbers to codes.
 var (
 	numbers = map[Code]int32{"": 0, NoNode: jute.NoNode, NodeExists: jute.NodeExists, NotEmpty: jute.NotEmpty,
 		BadVersion: jute.BadVersion, NoChildrenForEphemerals: jute.NoChildrenForEphemerals,

@@ -28,7 +28,7 @@ const (
 	reapContainer kind = "reapContainer" // the leader deletes an empty container
 )
 
-// command is a transaction. The log contains pointers to commands, and all members share the same command.
+// command is a transaction. The log contains pointers to commands, so all members share the same command.
 type command struct {
 	kind    kind
 	op      jute.Op // in a part of a multi: the requested operation
@@ -45,10 +45,10 @@ type command struct {
 	parts   []command     // parts of a multi: their kinds, paths, data, modes, versions and access lists
 	timeout time.Duration // createSession, moveSession: the negotiated session timeout
 	client  sim.ProcessID // createSession: the client that made the request
-	// identities are the identities that the client has proved.
+	// identities lists the identities that the client has proved.
 	identities []string
 	// due is used only by expireSession, and only for records. It is the true time at which the session should have
-	// expired, counted from the client's last message that the leader knows of.
+	// expired, counted from the client's last message of which the leader knows.
 	due history.Time
 }
 
@@ -57,8 +57,8 @@ func (c *command) proposed() raft.Command {
 	return raft.Command{Attempt: c.attempt, Args: c.words(), Value: c}
 }
 
-// words returns words that distinguish this transaction from others, so that its messages get their own random delays.
-// If the transaction belongs to an attempt, the transaction's kind is sufficient.
+// words returns words that distinguish this transaction from others, so that its messages get random delays of their
+// own. If the transaction belongs to an attempt, the transaction's kind is enough.
 func (c *command) words() []string {
 	if c.attempt != "" {
 		return []string{string(c.kind)}

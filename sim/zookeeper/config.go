@@ -16,19 +16,19 @@ const (
 // Config configures an ensemble. The zero value means ZooKeeper's defaults.
 type Config struct {
 	// Tick is the ensemble's unit of time (tickTime); 0 means 2 s. Once per tick, the leader checks for expired
-	// sessions. Twice per tick, it sends a ping to the other members, and they report which sessions are alive.
+	// sessions. Twice per tick, it pings the other members, which report the sessions that are alive.
 	Tick time.Duration
 	// SyncLimit is a number of ticks (syncLimit); 0 means 5. If a member hears nothing from its leader for that long,
 	// it stops serving. If a leader hears nothing from a member for that long, it drops the member.
 	SyncLimit int
-	// MinTimeout and MaxTimeout limit the session timeouts that clients get; 0 means 2 and 20 ticks.
+	// MinTimeout and MaxTimeout are the bounds for the session timeouts that clients get; 0 means 2 and 20 ticks.
 	MinTimeout, MaxTimeout time.Duration
 	// Log configures the replicated log. Except for Fsync, its times are derived from the fields above.
 	Log raft.Config
 }
 
 // finalizeWait is how long a member waits for a better vote before it considers an election decided
-// (FastLeaderElection.finalizeWait). Campaigns do not begin earlier.
+// (FastLeaderElection.finalizeWait). No campaign begins earlier.
 const finalizeWait = 200 * time.Millisecond
 
 func (c Config) withDefaults() Config {
@@ -50,7 +50,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// negotiate limits a requested session timeout to the configured range.
+// negotiate returns the requested session timeout, limited to the configured range.
 func (c *Config) negotiate(asked time.Duration) time.Duration {
 	return min(max(asked, c.MinTimeout), c.MaxTimeout)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// connection is a client's connection to this member. Requests are served one at a time, each after the previous
-// request was answered. So a client's reads see the client's own earlier writes.
+// connection is a client's connection to this member. Requests are served one at a time, each after the previous one
+// was answered. So a client's reads see the client's own earlier writes.
 type connection struct {
 	id      uint64
 	session SessionID       // 0 until the log has confirmed the session
@@ -68,8 +68,9 @@ func (s *server) serve(m *raft.Member, c *connection) {
 }
 
 // behind reports whether the client has seen a higher zxid than this member. The member must then refuse the client
-// (ZooKeeperServer.processConnectRequest), and the client has to try another member. If a single server has lost its
-// data, there is no other member. A new leader is never behind, even if it has not applied all of its log yet.
+// (ZooKeeperServer.processConnectRequest), and the client has to try another member. If the member is a single server
+// that has lost its data, there is no other one to try. A new leader is never behind, even if it has not applied all of
+// its log yet.
 func (s *server) behind(m *raft.Member, seen Zxid) bool {
 	return seen > s.zxid && (!m.Leading() || m.CaughtUp())
 }
@@ -109,13 +110,13 @@ func (s *server) notify(m *raft.Member, conn uint64, e Event) {
 	}
 }
 
-// hangUp closes a connection. Requests that are waiting on it get the reply that the connection is closed.
+// hangUp closes a connection. Requests that are waiting on it are told that the connection is closed.
 func (s *server) hangUp(m *raft.Member, c *connection) {
 	s.drop(c)
 	m.Push(c.id, m.Second(), []byte(ClosedReply))
 }
 
-// drop removes a connection. Requests that wait on it or arrive later get the reply that the connection is closed.
+// drop removes a connection. Requests that wait on it or arrive later are told that the connection is closed.
 func (s *server) drop(c *connection) {
 	for _, r := range c.queue {
 		r.Reply([]byte(ClosedReply))

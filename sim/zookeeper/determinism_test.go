@@ -18,7 +18,7 @@ func others(id sim.ProcessID) []sim.ProcessID {
 	return slices.DeleteFunc(slices.Clone(members), func(m sim.ProcessID) bool { return m == id })
 }
 
-// disturbed runs three careful clients with up to four random faults: members are cut off, paused or lose power, and a
+// disturbed runs three careful clients with up to four random faults: a member is cut off, paused or loses power, or a
 // client is cut off from some of the members.
 func disturbed(s *service, seed uint64) *history.History {
 	s.again(seed)
@@ -95,7 +95,7 @@ func TestEqualSeedsGiveEqualRuns(t *testing.T) {
 	}
 }
 
-// written returns a history in the format of a history file.
+// written returns a history as the text of a history file.
 func written(t *testing.T, h *history.History) string {
 	t.Helper()
 	var b strings.Builder

@@ -28,7 +28,7 @@ type service struct {
 	report   []string
 }
 
-// varied is a range of delays: on such a network, each message takes a different time.
+// varied is a range of delays, so that each message takes a different time.
 var varied = sim.Delay{Lo: 200 * time.Microsecond, Hi: 2 * ms}
 
 // newService starts a run on a network with varied delays.
@@ -76,7 +76,7 @@ func (s *service) locker(number int, at time.Duration, change func(*worker)) *wo
 	return k
 }
 
-// strike schedules the beginning and the end of a fault, and records both.
+// strike schedules the beginning and the end of a fault. Both are recorded.
 func (s *service) strike(kind history.F, line string, at, d time.Duration, on []sim.ProcessID, begin, end func()) {
 	struck := &history.Fault{On: on, Ends: true}
 	if kind == history.Cut {

@@ -16,7 +16,7 @@ const holds = "holds"
 // seeds is the number of seeds with which each scenario is run.
 const seeds = 40
 
-// always runs a scenario with many seeds and expects the same verdict each time. build prepares a run.
+// always runs a scenario with many seeds and expects the same verdict each time. build prepares each run.
 func always(t *testing.T, wanted map[checker.Law]string, build func(s *service)) {
 	t.Helper()
 	s := newService(t, 1)
@@ -98,9 +98,9 @@ func TestSessionsSurviveACrashOfTheLeader(t *testing.T) {
 	}
 }
 
-// TestMinorityDownHindersNobody: clients still get the lock while one member is down. A client that tries that member
-// first gives up on it after a third of the timeout, and waits up to another second before it tries the next member. If
-// the leader is silent, the other members notice after ten seconds.
+// TestMinorityDownHindersNobody: clients still get the lock while one member is down. A client that tries this member
+// first gives up on it after a third of the timeout, and then waits for up to a second before it tries the next member.
+// If the silent member is the leader, the other members notice after ten seconds.
 func TestMinorityDownHindersNobody(t *testing.T) {
 	away := map[string]func(s *service, id sim.ProcessID){
 		"without power": func(s *service, id sim.ProcessID) { s.down(id, 0, 2*time.Minute) },

@@ -125,7 +125,7 @@ func TestMissedEventsArriveKindByKind(t *testing.T) {
 	want(t, s.report, "0.0 {NodeDataChanged /a}", "0.0 {NodeCreated /a}", "0.0 {NodeChildrenChanged /a}")
 }
 
-// TestAMemberThatLagsTakesNoClientThatHasSeenMore: after a client has seen a change, it sees that change at every
+// TestAMemberThatLagsTakesNoClientThatHasSeenMore: once a client has seen a change, it sees that change at every
 // member.
 func TestAMemberThatLagsTakesNoClientThatHasSeenMore(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// recipe is how a client acquires a lock.
+// recipe describes how a client acquires a lock.
 type recipe struct {
 	name  string // name of the lock
 	kind  string // "lock", "read" or "write"
@@ -134,7 +134,7 @@ func (r *recipe) release(env sim.Env, c *zookeeper.Client, attempt history.Attem
 	return false
 }
 
-// worker acquires a lock repeatedly. It records what it does, as an outside observer would see it.
+// worker acquires a lock repeatedly. It records its actions as an outside observer would see them.
 type worker struct {
 	recipe
 	client   zookeeper.ClientConfig

@@ -11,7 +11,7 @@ import (
 )
 
 // LocksFolder is the znode under which clients keep their locks: the children of LocksFolder + NAME are the requests
-// for lock NAME. A lock elsewhere in the tree is named by the path of its parent znode.
+// for the lock NAME. A lock elsewhere in the tree has the path of its parent znode as its name.
 const LocksFolder = "/locks/"
 
 // LockOf returns the lock that a znode requests. A znode that is persistent and not sequential is a folder and does not
@@ -31,7 +31,7 @@ func lockOf(n *znode) (lock history.Lock, name string, ok bool) {
 	return LockOf(n.path, n.owner != 0, n.sequential)
 }
 
-// recordCopies records which lock requests another server now has as well, or no longer has.
+// recordCopies records for which lock requests another server now has a copy, or no longer has one.
 func (s *server) recordCopies(m *raft.Member) {
 	for i := range s.changes {
 		x := &s.changes[i]
@@ -47,9 +47,9 @@ func (s *server) recordCopies(m *raft.Member) {
 	}
 }
 
-// record records the lock requests that a transaction created or removed. Heartbeats are not recorded. Instead, when a
-// session expires, its last deadline is recorded first. This deadline is counted from the client's last message that
-// the leader knows of.
+// record records the lock requests that a transaction has created or removed. Heartbeats are not recorded. Instead,
+// when a session expires, its last deadline is recorded first. This deadline is counted from the client's last message
+// of which the leader knows.
 func (s *server) record(m *raft.Member, c *command, r *result) {
 	for i := range s.changes {
 		x := &s.changes[i]

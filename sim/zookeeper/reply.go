@@ -2,8 +2,8 @@ package zookeeper
 
 import "github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 
-// body returns the part of a reply after the zxid. It begins with the error code. If the code is 0, the caller appends
-// the result.
+// body returns the part of a reply that follows the zxid. It begins with the error code. If the code is 0, the caller
+// appends the result.
 func body(code int32) jute.Record { return jute.Record(nil).Int(code) }
 
 // reply returns the complete reply to the request that is being served.
@@ -19,7 +19,7 @@ func (c *connection) reply(at Zxid, body []byte) []byte {
 	return append(jute.Record(nil).Int(c.xid).Long(int64(at)), body...).Framed()
 }
 
-// creates reports whether an operation creates a znode. The result is true even for kinds of znodes that are refused.
+// creates reports whether an operation creates a znode. It also returns true for kinds of znodes that are refused.
 func creates(op jute.Op) bool {
 	return op == jute.Create || op == jute.Create2 || op == jute.CreateContainer || op == jute.CreateTTL
 }
@@ -30,7 +30,7 @@ func (c *connection) moved(body []byte) bool {
 	return c.op != jute.CreateSession && (&jute.Fields{Rest: body}).Int() == jute.SessionMoved
 }
 
-// outcome appends the body of the reply to a transaction.
+// outcome appends to b the body of a transaction's reply.
 func (c *connection) outcome(b jute.Record, cmd *command, r *result) []byte {
 	switch {
 	case c.op == jute.CreateSession && r.session == nil:
@@ -44,7 +44,7 @@ func (c *connection) outcome(b jute.Record, cmd *command, r *result) []byte {
 	return appendOutcome(b.Int(numbers[r.code]), c.op, r)
 }
 
-// appendOutcome appends the result of an operation.
+// appendOutcome appends the result of an operation to b.
 func appendOutcome(b jute.Record, op jute.Op, r *result) jute.Record {
 	if r.code != "" {
 		return b
@@ -60,8 +60,8 @@ func appendOutcome(b jute.Record, op jute.Op, r *result) jute.Record {
 	return b
 }
 
-// outcomes appends the results of the parts of a multi. If a part failed, nothing was executed, and each part gets an
-// error code: 0 before the failed part, and RuntimeInconsistency after it.
+// outcomes appends to b the results of the parts of a multi. If a part failed, nothing was executed, and each part gets
+// an error code: 0 before the failed part, and RuntimeInconsistency after it.
 func outcomes(b jute.Record, c *command, r *result) jute.Record {
 	const failed, more, over = -1, false, true
 	for i := range c.parts {

@@ -109,7 +109,7 @@ func (s *server) pong(_ *raft.Member, c *connection, _ *jute.Fields) {
 	s.answer(c, body(0))
 }
 
-// sync replies once this member has caught up with the leader. The leader may have been deposed without knowing it.
+// sync replies once this member has caught up with the leader. That leader may have been deposed without knowing it.
 func (s *server) sync(m *raft.Member, c *connection, f *jute.Fields) {
 	path := f.Path()
 	c.busy = true
@@ -153,8 +153,8 @@ func (s *server) mayRead(conn uint64, acl []permission) bool {
 	return c == nil || permits(acl, jute.Read, c.identities)
 }
 
-// look reads one znode from this member's own state, which may be older than the leader's. If the request asks for a
-// watch and the operation allows a watch on this result, look sets it.
+// look reads one znode from this member's own state, which may be older than the leader's. It sets a watch if the
+// request asks for one and the operation allows a watch on this result.
 func (s *server) look(_ *raft.Member, c *connection, f *jute.Fields) {
 	s.answer(c, s.found(c, c.op, f))
 }
@@ -204,8 +204,7 @@ func (s *server) found(c *connection, op jute.Op, f *jute.Fields) jute.Record {
 	return appendStat(b, n.stat())
 }
 
-// setWatches restores the watches of a client that has reconnected. It goes through the kinds of watches one after
-// another.
+// setWatches restores the watches of a client that has reconnected. It handles the kinds of watches one after another.
 func (s *server) setWatches(m *raft.Member, c *connection, f *jute.Fields) {
 	seen := Zxid(f.Long())
 	lists := [][]string{f.Texts(), f.Texts(), f.Texts()}
@@ -252,7 +251,7 @@ func (s *server) setWatch(m *raft.Member, c *connection, kind watchKind, path st
 	}
 }
 
-// addWatch adds a watch that remains after an event.
+// addWatch adds a watch that remains after it has fired.
 func (s *server) addWatch(_ *raft.Member, c *connection, f *jute.Fields) {
 	path, mode := f.Path(), f.Int()
 	if f.Torn || mode != jute.PersistentWatch && mode != jute.RecursiveWatch {
@@ -314,9 +313,9 @@ func readWrite(op jute.Op, f *jute.Fields) (c command, is bool) {
 	return c, is
 }
 
-// readMulti decodes the parts of a multi. If the multi contains any other operation, f becomes Torn. For a create in a
-// multi, the flags decide the mode. If the flags request a TTL but the operation is not createTTL, the multi fails at
-// that part, as if it were cut short (MultiOperationRecord).
+// readMulti decodes the parts of a multi. If the multi contains an operation that is not allowed in it, f becomes Torn.
+// For a create in a multi, the flags decide the mode. If the flags request a TTL but the operation is not createTTL,
+// the multi fails at that part, as if it were cut short (MultiOperationRecord).
 func readMulti(f *jute.Fields) command {
 	c := command{kind: multi}
 	for {

@@ -17,8 +17,8 @@ func TestPasswordsAreZooKeepers(t *testing.T) {
 	}
 }
 
-// TestAMultiIsCarriedOutAsAWholeOrNotAtAll: if a part fails, everything that earlier parts have done is undone. This
-// includes the numbers of sequential znodes and the deletion of ephemeral znodes of other sessions.
+// TestAMultiIsCarriedOutAsAWholeOrNotAtAll: if a part fails, everything that earlier parts have done is undone,
+// including the numbers of sequential znodes and the deletion of other sessions' ephemeral znodes.
 func TestAMultiIsCarriedOutAsAWholeOrNotAtAll(t *testing.T) {
 	e := newEnsemble(t)
 	e.create(e.a, "/q", Persistent)

@@ -19,11 +19,11 @@ type server struct {
 
 	// early holds requests that arrive at the very start of a run, before this member knows the leader. They wait until
 	// the member knows the leader or, if no leader appears for SyncLimit ticks, until the member has campaigned. They
-	// are not refused, because the ensemble counts as running since before the start. Later in a run, a member without
-	// a leader refuses its clients.
+	// are not refused, because the ensemble is supposed to have been running before the start of the run. Later in a
+	// run, a member without a leader refuses its clients.
 	early []*sim.Incoming
 
-	// leader and term identify the leadership under which the connections were opened. When this leadership ends, the
+	// leader and term identify the leadership during which the connections were opened. When this leadership ends, the
 	// connections are closed.
 	leader sim.ProcessID
 	term   uint64
@@ -55,8 +55,8 @@ func (s *server) Reset(*raft.Member) {
 	s.reign = 0
 }
 
-// Apply executes a transaction, sends the watch events, and then replies. In this order, a client learns of a change
-// before it can read the new data.
+// Apply executes a transaction, sends the watch events, and then replies. Because of this order, a client learns of a
+// change before it can read the new data.
 func (s *server) Apply(m *raft.Member, e *raft.Entry) []byte {
 	c := e.Value.(*command)
 	epoch := e.Term
@@ -110,7 +110,7 @@ func (s *server) follow(m *raft.Member, c *command, r *result) {
 	}
 }
 
-// outcome returns the body of the reply to a transaction.
+// outcome returns the body of a transaction's reply.
 func (s *server) outcome(c *command, r *result) []byte {
 	s.out = s.out[:0]
 	if x := s.connection(c.conn); x != nil {
@@ -119,8 +119,8 @@ func (s *server) outcome(c *command, r *result) []byte {
 	return s.out
 }
 
-// LeaderChanged closes all connections, because a server starts afresh when it loses its leader or becomes leader
-// again. It then serves the requests that arrived before this member knew the leader.
+// LeaderChanged closes all connections, because a server restarts its service when it loses its leader or becomes
+// leader again. It then serves the requests that arrived before this member knew the leader.
 func (s *server) LeaderChanged(m *raft.Member) {
 	if m.Leader() != s.leader || m.Term() != s.term {
 		s.startAfresh(m)
@@ -188,7 +188,7 @@ func (s *server) reap(m *raft.Member) {
 
 // markAlive records that a session is alive. The leader needs to know this, so other members report it to the leader
 // twice per tick. (In ZooKeeper, the report is part of their replies to the leader's pings.) If a member is cut off
-// before its report, the leader does not learn about activity for which the client already has replies.
+// before its report, the leader does not learn of activity even though the client has already received replies.
 func (s *server) markAlive(m *raft.Member, id SessionID) {
 	if m.Leading() {
 		if x := s.session(id); x != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// linger returns a main task that sleeps for d. It then logs whether the client still has its first session.
+// linger returns a main task that sleeps for d and then logs whether the client still has its first session.
 func linger(s *service, d time.Duration) func(sim.Env, *zookeeper.Client) {
 	return func(env sim.Env, c *zookeeper.Client) {
 		first := c.Session()
@@ -67,10 +67,10 @@ func TestSessionMovesToAnotherMember(t *testing.T) {
 		"30.0 same session true, lost false")
 }
 
-// TestMemberWithoutItsLeaderClosesItsConnections isolates the leader or a follower. The last sign of life passes
-// between them at 1 s. After syncLimit ticks, a follower gives up its leader. The leader loses its followers at the
-// same time, and resigns at the next tick; its client then has a ping pending, and waits two seconds for the reply.
-// With the default syncLimit, a session of 6 s has expired by then, unless the isolated member is the leader.
+// TestMemberWithoutItsLeaderClosesItsConnections isolates the leader or a follower. They last hear from each other at 1
+// s. After syncLimit ticks, a follower gives up on its leader. The leader loses its followers at the same time, and
+// resigns at the next tick. Its client then has a pending ping, and waits two seconds for the reply. With the default
+// syncLimit, a session of 6 s has expired by then, unless the isolated member is the leader.
 func TestMemberWithoutItsLeaderClosesItsConnections(t *testing.T) {
 	for _, test := range []struct {
 		syncLimit, number int
@@ -119,7 +119,7 @@ func TestMemberThatIsSilentToItsLeaderClosesItsConnections(t *testing.T) {
 		"30.0 same session true, lost false")
 }
 
-// TestMemberNoticesTheEndOfAnotherAtOnce ends the leader's process, which breaks its connections to the other members.
+// TestMemberNoticesTheEndOfAnotherAtOnce ends the leader's process, so that its connections to the other members break.
 func TestMemberNoticesTheEndOfAnotherAtOnce(t *testing.T) {
 	// The client first tries the two other members: one is taking part in the election, and the other has ended and
 	// closes the connection or does not answer.

@@ -85,7 +85,7 @@ func (s *state) apply(epoch uint64, c *command) result {
 	return s.write(of, c)
 }
 
-// advance moves to the next zxid. In each epoch, the count starts again.
+// advance moves to the next zxid. The count starts again in each epoch.
 func (s *state) advance(epoch uint64) {
 	s.zxid = max(s.zxid, Zxid(epoch)<<32) + 1
 }
@@ -111,7 +111,7 @@ func (s *state) write(of *session, c *command) result {
 	return r
 }
 
-// all executes the parts of a multi. If a part fails, the function stops and undoes all parts.
+// all executes the parts of a multi. If a part fails, it stops and undoes all parts.
 func (s *state) all(of *session, c *command) (r result) {
 	s.undo, s.undoing = s.undo[:0], true
 	defer func() { s.undoing = false }()
@@ -172,7 +172,7 @@ func (s *state) disown(n *znode) {
 	}
 }
 
-// end removes a session together with its ephemeral znodes.
+// end removes a session and its ephemeral znodes.
 func (s *state) end(of *session) result {
 	for _, n := range of.ephemerals {
 		s.remove(s.zxid, n)

@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// tracker holds the leader's deadlines of all sessions. Deadlines are rounded up to the next tick and checked once per
+// tracker holds the leader's deadlines for all sessions. Deadlines are rounded up to the next tick and checked once per
 // tick (ExpiryQueue), on the monotonic clock. The tracker is not replicated: a new leader gives each session its whole
 // timeout again.
 type tracker struct {
@@ -62,8 +62,8 @@ func (t *tracker) forget(id SessionID) {
 	t.sessions = slices.DeleteFunc(t.sessions, func(x tracked) bool { return x.id == id })
 }
 
-// expired moves to the next tick and returns the sessions whose deadline has been reached. They include sessions that
-// were returned before, if their end is not committed yet.
+// expired moves to the next tick and returns the sessions whose deadline has been reached. It returns a session again
+// if the session's end has not been committed yet.
 func (t *tracker) expired() []tracked {
 	var ended []tracked
 	for i := range t.sessions {

@@ -26,8 +26,8 @@ type Event struct {
 	Path string
 }
 
-// tree holds the znodes. It does not depend on sessions or time. The caller passes the zxid of each change. The field
-// changes lists the changes of the current transaction.
+// tree holds the znodes. It does not depend on sessions or time. The caller passes the zxid of each change. The list
+// changes contains the changes of the current transaction.
 type tree struct {
 	nodes   map[string]*znode
 	changes []change // changes by the current transaction, in the order in which watches fire
@@ -42,7 +42,7 @@ type change struct {
 	acl  []permission // access list of the znode: only clients that may read it are notified
 }
 
-// undo holds a znode as it was before a change. node is nil if the znode did not exist.
+// undo stores a znode as it was before a change. node is nil if the znode did not exist.
 type undo struct {
 	path string
 	node *znode
@@ -95,7 +95,7 @@ func (t *tree) keep(path string) {
 	t.undo = append(t.undo, u)
 }
 
-// rollBack undoes all changes since undoing became true.
+// rollBack undoes all changes that were made since undoing was set to true.
 func (t *tree) rollBack() {
 	for _, u := range slices.Backward(t.undo) {
 		if u.node == nil {
@@ -108,8 +108,9 @@ func (t *tree) rollBack() {
 	t.changes = t.changes[:0]
 }
 
-// create adds a znode. If the mode is sequential, it appends a number to the path. The number can make an invalid path,
-// such as "/locks/", valid, so create checks for errors in the same order as PrepRequestProcessor.pRequest2TxnCreate.
+// create adds a znode. If the mode is sequential, it appends a number to the path. The number can turn an invalid path,
+// such as "/locks/", into a valid one. So create checks for errors in the same order as
+// PrepRequestProcessor.pRequest2TxnCreate.
 func (t *tree) create(at Zxid, c *command, owner SessionID) (*znode, Code) {
 	path := c.path
 	parentPath, name, ok := split(path)
@@ -162,10 +163,10 @@ func (t *tree) create(at Zxid, c *command, owner SessionID) (*znode, Code) {
 	return n, ""
 }
 
-// AnyVersion, given as the version in a request, makes the request unconditional.
+// AnyVersion, if given as the version in a request, makes the request unconditional.
 const AnyVersion int64 = -1
 
-// versioned returns BadVersion if a request requires a version other than the current version.
+// versioned returns BadVersion if a request requires a version that differs from the current version.
 func versioned(version, is int64) Code {
 	if version != AnyVersion && version != is {
 		return BadVersion
@@ -265,7 +266,7 @@ func (t *tree) setACL(c *command) (*znode, Code) {
 	return n, ""
 }
 
-// check returns an error unless the znode has the version that the request states.
+// check returns an error unless the znode's version is the one that the request states.
 func (t *tree) check(c *command) Code {
 	n, code := t.find(c, jute.Read)
 	if code == "" {

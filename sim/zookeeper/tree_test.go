@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// ensemble is a state with two sessions, and methods for the tests below.
+// ensemble is a replicated state with two sessions. It has methods for the tests below.
 type ensemble struct {
 	t *testing.T
 	state
@@ -89,7 +89,7 @@ func TestSequentialNamesCountTheCreatesOfTheParent(t *testing.T) {
 	}
 }
 
-// TestANumberMayMakeAName: a path is checked after the number was appended to it.
+// TestANumberMayMakeAName: the path of a sequential znode is checked only after the number was appended to it.
 func TestANumberMayMakeAName(t *testing.T) {
 	e := newEnsemble(t)
 	e.create(e.a, "/q", Persistent)

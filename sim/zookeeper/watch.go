@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// watchMode states how long a watch lasts and which znodes it covers.
+// watchMode says how long a watch lasts and which znodes it covers.
 type watchMode uint8
 
 const (
@@ -15,7 +15,7 @@ const (
 	recursive                   // remains, and covers all descendants too, but not changes of lists of children
 )
 
-// watchKind is the kind of event for which a client waits, in the order of the lists in SetWatches.
+// watchKind is the kind of event for which a client waits. The kinds are in the order of the lists in SetWatches.
 type watchKind uint8
 
 const (
@@ -30,8 +30,8 @@ type watching struct {
 	mode watchMode
 }
 
-// watchTable holds the watches of all clients that are connected to a member, by path. Watches of closed connections
-// are ignored.
+// watchTable contains the watches of all clients that are connected to a member, by path. It ignores watches of closed
+// connections.
 type watchTable struct {
 	data, child watches
 }
@@ -61,7 +61,8 @@ func (w *watchTable) addBoth(path string, conn uint64, mode watchMode) {
 	w.child.add(path, conn, mode)
 }
 
-// add adds a watch. A connection has at most one watch per path, with the mode that was set last (ZOOKEEPER-4466).
+// add adds a watch. A connection has at most one watch per path; its mode is the one that was set last
+// (ZOOKEEPER-4466).
 func (w *watches) add(path string, conn uint64, mode watchMode) {
 	if mode == recursive {
 		w.far++

@@ -5,7 +5,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// ClosedReply is the reply of a member that closes the connection. If no request is pending, the member pushes it.
+// ClosedReply is the reply that a member sends when it closes the connection. If no request is pending, the member
+// sends it as a push.
 const ClosedReply = "-CLOSED\r\n"
 
 // Answer is a decoded reply to any request except the first of a connection.
@@ -25,8 +26,8 @@ func ReadAnswer(r *sim.Reply) (a Answer, ok bool) {
 	return a, !f.Torn
 }
 
-// recordOf returns the record in a frame. If the argument is not a frame, as in the case of ClosedReply, the result is
-// Torn.
+// recordOf returns the record in a frame. If the argument is not a frame, for example because it is ClosedReply, the
+// result is Torn.
 func recordOf(frame []byte) jute.Fields {
 	record, rest, whole, sound := jute.Cut(frame)
 	return jute.Fields{Rest: record, Torn: !whole || !sound || len(rest) > 0}

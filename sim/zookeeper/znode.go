@@ -26,7 +26,7 @@ const (
 	PersistentSequential
 	Ephemeral
 	EphemeralSequential
-	// ContainerMode is for a znode that the leader deletes some time after its last child is gone.
+	// ContainerMode is the mode of a znode that the leader deletes some time after the znode's last child was deleted.
 	ContainerMode
 	ContainerSequential
 
@@ -77,8 +77,9 @@ type znode struct {
 	aversion            int64
 }
 
-// stat returns the znode's metadata. It computes Cversion from the number of children ever created: each of these
-// children was also deleted, except for the children that still exist (DataNode.copyStat).
+// stat returns the znode's metadata. Cversion counts how many children were created and deleted. It follows from the
+// number of creations and the number of current children, because every other child has been deleted
+// (DataNode.copyStat).
 func (n *znode) stat() Stat {
 	c := int64(len(n.children))
 	return Stat{Czxid: n.czxid, Mzxid: n.mzxid, Pzxid: n.pzxid, Version: n.version, Cversion: 2*n.creates - c,
@@ -119,8 +120,8 @@ func validPath(path string) bool {
 	return false
 }
 
-// forbidden reports whether r must not occur in a path. This is the case for the characters that Java treats as control
-// characters or similar, and for all characters beyond 16 bits.
+// forbidden reports whether r must not occur in a path. It rejects the characters that Java treats as control
+// characters or similar, and all characters beyond 16 bits.
 func forbidden(r rune) bool {
 	return r < 0x1f || r > 0x7f && r < 0x9f || r > 0xd800 && r < 0xf8ff || r > 0xfff0 && r != 0xffff
 }

@@ -114,7 +114,7 @@ func heard(t *testing.T, at, answer string) (address string, all func() string) 
 	}
 }
 
-// If another program listens at the address of a campaign's server, clients send it no secret and believe nothing that
+// If another program listens on the address of a campaign's server, clients send it no secret and believe nothing that
 // it says. The test tries a NATS server that requires no token, a server that starts without TLS, the server of another
 // campaign, and a listener that says nothing.
 func TestNobodyIsTakenForTheServer(t *testing.T) {

@@ -25,7 +25,7 @@ func (a Server) Host() string {
 	return all[0].Host
 }
 
-// At returns the URLs of a server that listens at an address, separated by commas. If the server listens at all
+// At returns the URLs of a server that listens on an address, separated by commas. If the server listens on all
 // addresses of the machine, these are the URLs for all its global unicast addresses and, at the end, for the loopback
 // address.
 func At(listener *net.TCPAddr) string {

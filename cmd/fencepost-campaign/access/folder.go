@@ -184,7 +184,7 @@ func (f *Folder) Server() (*Server, error) {
 const leastToken = 26
 
 // local returns an error unless every URL has the scheme tls, no user, and a host on the loopback interface. Other
-// hosts are also allowed if the server was started with an address to listen at.
+// hosts are also allowed if the user specified the address on which the server listens.
 func (a *Server) local() error {
 	all, err := a.urls()
 	if err != nil {

@@ -78,7 +78,8 @@ const (
 	lockAgain  = 20 * time.Millisecond // the interval between attempts
 )
 
-// Start starts a server. It returns an error if the folder or address cannot be used, or if another process uses it.
+// Start starts a server. It returns an error if the folder or address cannot be used, or if another process uses one of
+// them.
 func Start(o Options) (*Server, error) {
 	if err := os.MkdirAll(o.Folder, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot write to the folder %s: %w", o.Folder, err)

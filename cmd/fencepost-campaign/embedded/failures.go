@@ -57,7 +57,7 @@ func storage(text string) bool {
 		strings.Contains(strings.ToLower(text), " critical write error: ")
 }
 
-// Fatalf keeps an error and records that the server cannot run. NATS's own logger would end the process.
+// Fatalf keeps an error and records that the server cannot run. NATS's own logger would terminate the process.
 func (f *failures) Fatalf(format string, v ...any) {
 	f.Errorf(format, v...)
 	f.mu.Lock()

@@ -114,8 +114,8 @@ func (s *Server) tell(before *nats.Subscription, text string) *nats.Subscription
 	return now
 }
 
-// spare checks whether there is enough room on the server's disk. It writes a file of that size and removes it again.
-// If that fails, the error says why.
+// spare checks that room bytes are free on the server's disk. It writes a file of that size and removes it again. If
+// that fails, the error says why.
 func (s *Server) spare() (err error) {
 	const name = "room"
 	defer s.folder.Remove(name)

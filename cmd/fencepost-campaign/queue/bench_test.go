@@ -11,7 +11,7 @@ import (
 )
 
 // BenchmarkParts measures how many parts a server stores per second for eight workers that do nothing else. The server
-// writes each part to its disk before it acknowledges it.
+// writes each part to its disk before it acknowledges the part.
 func BenchmarkParts(b *testing.B) {
 	s, err := embedded.Start(embedded.Options{Folder: filepath.Join(b.TempDir(), "nats")})
 	if err != nil {

@@ -43,7 +43,7 @@ type Spec struct {
 	What json.RawMessage `json:"what"` // what to search; this package does not interpret it
 	// checksum of each file's content, by file name; the contents are stored as objects
 	Files map[string]string `json:"files"`
-	// Patience is how long a process may write no sign of life before another process replaces it.
+	// Patience is how long a process may go without writing a heartbeat before another process replaces it.
 	Patience time.Duration `json:"patience"`
 }
 

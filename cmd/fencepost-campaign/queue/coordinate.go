@@ -11,15 +11,15 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// sign is the sign of life that a coordinator writes regularly.
+// sign is the heartbeat that a coordinator writes regularly.
 type sign struct {
 	By   string `json:"by"`
 	Beat uint64 `json:"beat"` // different in each sign
 }
 
-// renewal is the interval at which a coordinator writes a sign of life. If the coordinator writes none for the time in
+// renewal is the interval at which a coordinator writes a heartbeat. If the coordinator writes none for the time in
 // c.Patience, another process replaces it. That process measures the time by its own clock, from the moment when it
-// last saw the sign of life change.
+// last saw the heartbeat change.
 func (c *Campaign) renewal() time.Duration { return c.Patience / 3 }
 
 // Coordinate waits until no other process coordinates, and then performs the search. It returns nil when the search has
@@ -70,8 +70,8 @@ func failure(why []byte) error {
 // errReplaced ends the search of a coordinator that another process has replaced.
 var errReplaced = errors.New("another process coordinates")
 
-// vacant waits until no process coordinates. It then writes a sign of life of this process and returns its revision. It
-// returns 0 if the search has ended in the meantime.
+// vacant waits until no process coordinates. It then writes a heartbeat for this process and returns the heartbeat's
+// revision. It returns 0 if the search has ended in the meantime.
 func (c *Campaign) vacant(ctx context.Context) (uint64, error) {
 	var last uint64
 	seen := time.Now()
@@ -114,8 +114,8 @@ func (c *Campaign) vacant(ctx context.Context) (uint64, error) {
 	}
 }
 
-// sign replaces the sign of life that has the given revision. It returns the new revision, or 0 if another process has
-// written a sign of life in the meantime.
+// sign replaces the heartbeat that has the given revision. It returns the new revision, or 0 if another process has
+// written a heartbeat in the meantime.
 func (c *Campaign) sign(ctx context.Context, s sign, over uint64) (revision uint64, err error) {
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -137,7 +137,7 @@ func (c *Campaign) sign(ctx context.Context, s sign, over uint64) (revision uint
 	return revision, err
 }
 
-// preside performs the search, and writes signs of life while it runs.
+// preside performs the search, and writes heartbeats while it runs.
 func (c *Campaign) preside(ctx context.Context, by string, revision uint64,
 	search func(context.Context, *Director) error) error {
 	searching, cancel := context.WithCancelCause(ctx)
@@ -190,7 +190,7 @@ func (c *Campaign) preside(ctx context.Context, by string, revision uint64,
 func (c *Campaign) resign(revision uint64) {
 	ctx, cancel := context.WithTimeout(context.Background(), tryFor)
 	defer cancel()
-	// if this fails, another process takes over when it has seen no sign of life for the time in Patience
+	// if this fails, another process takes over when it has seen no heartbeat for the time in Patience
 	c.keys.Delete(ctx, keyCoordinator, jetstream.LastRevision(revision))
 }
 

@@ -35,7 +35,7 @@ func partSum(subject string, h nats.Header, data []byte) string {
 	return sumOf(append([]byte(text), data...))
 }
 
-// whole returns an error unless the message of a part is exactly what its worker wrote.
+// whole returns an error unless the message of a part is exactly what the worker of that part wrote.
 func whole(m *jetstream.RawStreamMsg) error {
 	if m.Header.Get(headerSum) != partSum(m.Subject, m.Header, m.Data) {
 		return errors.New("it is damaged: its checksum does not match its content")

@@ -89,7 +89,7 @@ func TestARemovedCampaignIsGone(t *testing.T) {
 	}
 }
 
-// Foreign messages among those of a campaign are set aside, even if they have the subject of a part.
+// Messages that do not belong to a campaign are set aside, even if they have the subject of one of its parts.
 func TestMessagesThatNobodyUnderstandsArePutAside(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})

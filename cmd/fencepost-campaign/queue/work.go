@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// deaths is the number of workers that may die on a portion. After that, the portion is divided or, if it is a single
-// position, set aside.
+// deaths is the number of workers that may die while they process a portion. After that, the portion is divided or, if
+// it is a single position, set aside.
 const deaths = 3
 
 // Present describes a worker to the other processes.
@@ -46,7 +46,7 @@ func (c *Campaign) Join(ctx context.Context, id string, p Present) (*Hand, error
 	return h, c.put(ctx, keyWorker+token(id), text)
 }
 
-// Refuse records why a worker may not take part.
+// Refuse records why a worker is not allowed to take part.
 func (h *Hand) Refuse(ctx context.Context, why error) error {
 	h.Refused = why.Error()
 	text, err := json.Marshal(h.Present)
@@ -84,7 +84,7 @@ func (h *Hand) Work(ctx context.Context, w campaign.Worker) error {
 }
 
 // leave tells other processes how many positions this worker has completed, and that the worker no longer needs the
-// server. If leave fails, the other processes notice the worker's exit when its sign of life expires.
+// server. If leave fails, the other processes notice the worker's exit when its heartbeat expires.
 func (h *Hand) leave(ctx context.Context) {
 	h.Ended = true
 	text, err := json.Marshal(h.Present)
@@ -270,7 +270,7 @@ func (h *Hand) divide(ctx context.Context, m jetstream.Msg, s *campaign.Stage, p
 }
 
 // giveBack puts a portion on the queue as if it had never been delivered. A worker that leaves must not count as a
-// worker that died on the portion.
+// worker that died while it processed the portion.
 func (h *Hand) giveBack(m jetstream.Msg, s *campaign.Stage, p portion) error {
 	ctx, cancel := context.WithTimeout(context.Background(), tryFor)
 	defer cancel()
@@ -289,7 +289,7 @@ func (h *Hand) ack(ctx context.Context, m jetstream.Msg) error {
 	return err
 }
 
-// show writes a sign of life, unless it has written one recently.
+// show writes a heartbeat, unless it has written one recently.
 func (h *Hand) show(ctx context.Context) error {
 	if time.Since(h.shown) < h.c.Patience/3 {
 		return nil
@@ -297,14 +297,14 @@ func (h *Hand) show(ctx context.Context) error {
 	return h.c.persist(ctx, h.sign)
 }
 
-// showWithin tries once to write a sign of life, and ignores errors.
+// showWithin tries once to write a heartbeat, and ignores errors.
 func (h *Hand) showWithin(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, min(tryFor, h.c.Patience/3))
 	defer cancel()
 	h.sign(ctx)
 }
 
-// sign writes a sign of life.
+// sign writes a heartbeat.
 func (h *Hand) sign(ctx context.Context) error {
 	text, err := json.Marshal(h.Present)
 	if err != nil {

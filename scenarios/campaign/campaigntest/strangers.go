@@ -30,7 +30,7 @@ type Strangers struct {
 	stages map[string]bool
 }
 
-// Do carries out all portions of a stage and passes the results to take.
+// Do carries out all portions of a stage, and calls take with the results.
 func (h *Strangers) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part) error) error {
 	if h.stages == nil {
 		h.draws, h.stages = rand.New(rand.NewPCG(1, 2)), map[string]bool{}

@@ -223,7 +223,7 @@ func TestRowsSayWhatDiffers(t *testing.T) {
 }
 
 // TestWhatRealServersDoNotRecordIsNoDifference checks that the sides do not count as different if one of them merely
-// does not record why keys vanish. Anything else that one side leaves open is a difference.
+// does not record why keys vanish. If anything else is decided on only one side, that is a difference.
 func TestWhatRealServersDoNotRecordIsNoDifference(t *testing.T) {
 	violated := func(kind checker.CauseKind) checker.Finding {
 		return checker.Finding{Outcome: checker.Violated, Cause: checker.Cause{Kind: kind}}

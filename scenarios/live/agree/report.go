@@ -154,7 +154,7 @@ func failed(r *Row) string {
 	return fmt.Sprintf("failed in %s: %s", text.Count(max(r.Runs, 1), "run"), why)
 }
 
-// again describes how often the real side was run. It returns "" if it was run only once.
+// again describes how many times the real side was run. It returns "" if it was run only once.
 func again(r *Row) string {
 	switch {
 	case r.Runs < 2:

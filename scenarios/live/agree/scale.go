@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// long and least are limits for scaling. Only times above long are divided, and the result is never below least.
-// Shorter times, such as retries and timeouts, stay unchanged.
+// long and least limit the scaling. Only times above long are divided, and the result is never below least. Shorter
+// times, such as retries and timeouts, stay unchanged.
 const (
 	long  = 500 * time.Millisecond
 	least = 250 * time.Millisecond
@@ -94,7 +94,7 @@ func roundTTL(d *format.Document, s *scenarios.Scenario) {
 // duration matches a duration as scenario files write it, with one unit or several.
 var duration = regexp.MustCompile(`\b(?:\d+(?:\.\d+)?(?:ns|us|ms|s|m|h))+\b`)
 
-// text scales the times in a text. fault says whether the text is a fault.
+// text scales the times in a string. fault says whether the string is the line of a fault.
 func (c scale) text(text string, fault bool) string {
 	return duration.ReplaceAllStringFunc(text, func(span string) string {
 		t, err := nemesis.ParseDuration(span)

@@ -29,7 +29,8 @@ func TestStrangersAreNoMembers(t *testing.T) {
 		}
 	}
 	at := m.Daemon.Args[slices.Index(m.Daemon.Args, "--listen-peer-urls")+1]
-	// heard reports whether the member processes a raft message: etcd answers 400 to a client that does not use TLS.
+	// heard reports whether the member processes a raft message. It returns false if the connection fails, or if etcd
+	// answers with status 400, as it does if the client does not use TLS.
 	heard := func(to string, certificates ...tls.Certificate) bool {
 		c := http.Client{Transport: &http.Transport{DisableKeepAlives: true,
 			TLSClientConfig: &tls.Config{InsecureSkipVerify: true, Certificates: certificates}}}

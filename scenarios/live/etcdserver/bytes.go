@@ -69,7 +69,7 @@ type stream struct {
 	over   bool // whether the client knows that the connection has ended
 }
 
-// pass passes bytes of a client on to the process.
+// pass passes bytes from a client on to the process.
 func (x *life) pass(r *sim.Incoming) {
 	s := x.streams[r.ConnID]
 	if s == nil {

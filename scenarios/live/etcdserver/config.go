@@ -17,12 +17,12 @@ import (
 type Config struct {
 	Keeper  *process.Keeper
 	Members []sim.ProcessID
-	// Failed is called when a member has failed by itself. The run cannot be judged then. Any goroutine may call it.
+	// Failed is called when a member has failed on its own. The run cannot be judged then. Any goroutine may call it.
 	Failed func(error)
 }
 
-// Can returns the reason why a fault cannot be injected into the members. It returns nil if it can be, or if the fault
-// does not affect them.
+// Can returns the reason why a fault cannot be injected into the members. It returns nil if the fault can be injected
+// or does not affect the members.
 func (c *Config) Can(f nemesis.Fault) error {
 	isMember := func(p sim.ProcessID) bool { return slices.Contains(c.Members, p) }
 	if err := fleet.CanCount(f, isMember); err != nil {

@@ -98,7 +98,7 @@ func (p *player) then(f func()) {
 	p.Sleep(time.Millisecond)
 }
 
-// both calls play twice, with three simulated members and with three real ones. In both cases the client must record
+// both executes play with three simulated members, and then with three real ones. In both cases the client must record
 // the same results, and the same keys must appear and vanish.
 func both(t *testing.T, play func(p *player)) {
 	t.Helper()

@@ -225,7 +225,7 @@ func (p *Port) off() {
 	}
 }
 
-// drain sends everything that the process has written so far to the other servers.
+// drain sends to the other servers everything that the process has written so far.
 func (p *Port) drain() {
 	if p == nil {
 		return

@@ -64,8 +64,8 @@ func (x *Life) Boot(start func() error) error {
 // IsOver reports whether the life is over. It may be called on any goroutine.
 func (x *Life) IsOver() bool { return x.Context.Err() != nil }
 
-// Stop ends the life and its process. After a shutdown the process may end by itself; otherwise Stop kills it. end is a
-// function that changes the server's files as the kind of stop requires. It is called on its own goroutine.
+// Stop ends the life and its process. After a shutdown the process may end on its own; otherwise Stop kills it. end is
+// a function that changes the server's files as the kind of stop requires. It is called on its own goroutine.
 func (x *Life) Stop(how sim.Stop, end func() error) {
 	l := x.lives
 	l.end()
@@ -93,7 +93,7 @@ func (x *Life) Do(f func()) {
 	})
 }
 
-// Watch reports a failure if the process ends by itself. It returns when the life is over. It must run on its own
+// Watch reports a failure if the process ends on its own. It returns when the life is over. It must run on its own
 // goroutine.
 func (x *Life) Watch() {
 	select {

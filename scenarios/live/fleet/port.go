@@ -6,8 +6,8 @@ import (
 	"net"
 )
 
-// These are the limits of a range of ports that operating systems do not use for outgoing connections. A server that
-// listens on one of them can therefore be restarted.
+// These are the limits of a range of ports that operating systems do not use for outgoing connections. Therefore no
+// outgoing connection can take the port of a server while the server restarts.
 const (
 	firstPort = 20_000
 	lastPort  = 32_000

@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Loop represents the world's goroutine. Do makes it run f once, or never if the run is over. Functions that the same
-// goroutine passes run in order.
+// Loop represents the world's goroutine. Do makes it run f once, or never if the run is over. Functions passed by the
+// same goroutine run in order.
 type Loop interface{ Do(f func()) }
 
 // These are the limits of a range of networks (127.1.0.0 and following). Each run uses a network of its own, so that no
@@ -53,7 +53,7 @@ func newRelay(failed func(error)) *Relay {
 }
 
 // do runs f on the loop, where connections may be accessed. Before the world begins, do runs f itself, and holds the
-// mutex early.
+// mutex r.early.
 func (r *Relay) do(f func()) {
 	r.early.Lock()
 	defer r.early.Unlock()

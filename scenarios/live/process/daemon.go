@@ -88,8 +88,8 @@ func (d *Daemon) Kill() {
 	}
 }
 
-// ShutDown asks the process to end, and repeats the request at the given interval. If the process has not ended when
-// its patience is over, ShutDown kills it.
+// ShutDown asks the process to end, and repeats the request at the given interval. If the process has not ended after
+// the time patience, ShutDown kills it.
 func (d *Daemon) ShutDown(patience, again time.Duration) {
 	p := d.running()
 	if p == nil || p.Cont() != nil {
@@ -107,10 +107,10 @@ func (d *Daemon) ShutDown(patience, again time.Duration) {
 
 func (d *Daemon) log() string { return d.Folder + ".log" }
 
-// errDied reports that a process ended by itself.
+// errDied reports that a process ended on its own.
 var errDied = errors.New("ended by itself")
 
-// Died returns an error that says how the process ended by itself, with the end of its log.
+// Died returns an error that says how the process ended on its own, with the end of its log.
 func (d *Daemon) Died() error {
 	return fmt.Errorf("%s: %s %w: it %v%s", d.Name, d.Args[0], errDied, d.running().ended(), d.LastWords())
 }

@@ -74,7 +74,7 @@ func TestAPauseHoldsForWhatIsStartedMeanwhile(t *testing.T) {
 }
 
 // TestHowADaemonEnds checks that a daemon ends when it is asked to, whether or not it is paused. If it does not end, it
-// is killed. It may also end by itself.
+// is killed. It may also end on its own.
 func TestHowADaemonEnds(t *testing.T) {
 	d := newDaemon(t, `trap 'echo asked; exit 3' TERM; [ -p p ] || mkfifo p; exec 3<>p; echo ready; while :; do read x <&3; done`)
 	for _, held := range []bool{false, true} {
@@ -110,7 +110,7 @@ func TestHowADaemonEnds(t *testing.T) {
 	}
 }
 
-// awaitLog waits until the process has logged a text.
+// awaitLog waits until the process has logged the given text.
 func awaitLog(t *testing.T, d *Daemon, what string) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !strings.Contains(d.LastWords(), what); {

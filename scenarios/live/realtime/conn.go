@@ -12,7 +12,7 @@ import (
 // the world's side. Its methods must be called on the loop.
 type Conn struct {
 	Client, Server sim.ProcessID
-	// State is data of the handler. The Conn does not use it.
+	// State holds data of the handler. The Conn does not use it.
 	State any
 
 	front  *Front
@@ -53,7 +53,7 @@ func newConn(f *Front, client, server sim.ProcessID, tcp *net.TCPConn, w *Wiring
 type Source interface {
 	// Take reads everything that the client has sent so far, and reports whether Collected has something to return.
 	Take() bool
-	// Collected returns what was read since its last call, and whether nothing more will arrive.
+	// Collected returns what was read since the last call, and whether nothing more will arrive.
 	Collected() (in []byte, ended bool)
 	// Stop tells the source that Collected will not be called anymore.
 	Stop()
@@ -75,7 +75,7 @@ type opener interface {
 	Opened(sim.Status)
 }
 
-// Connect creates a connection that certainly belongs to a client and therefore needs no password. in provides the
+// Connect creates a connection that is known to belong to a client and therefore needs no password. in provides the
 // client's bytes; Collect must be called whenever there are some. If w is set, the protocol is not that of Redis.
 func (f *Front) Connect(client, server sim.ProcessID, in Source, out Sink, w *Wiring) *Conn {
 	c := &Conn{Client: client, Server: server, front: f, in: in, out: out, secret: f.Secret(client), wiring: w}
@@ -271,7 +271,7 @@ func (c *Conn) Opened(s sim.Status) {
 	c.early = nil
 }
 
-// Received passes bytes of the server on to the handler or the wire.
+// Received passes bytes from the server on to the handler or the wire.
 func (c *Conn) Received(b []byte, to *sim.Incoming) {
 	if c.wire != nil {
 		c.wire.Arrived(line{c}, b, to)

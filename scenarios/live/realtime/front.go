@@ -24,8 +24,9 @@ type Handler interface {
 	Forwarded(c *Conn, args []string)
 	// Declined is called when a wire does not accept a client's bytes. The front closes the connection.
 	Declined(c *Conn, why error)
-	// Received is called for bytes of the server that have arrived for the client; they are valid only during the call.
-	// to is the request that they answer, or nil if they are a push. To pass the bytes on to the client, call Send.
+	// Received is called when bytes from the server have arrived for the client. The bytes are valid only during the
+	// call. to is the request that they answer, or nil if they are a push. To pass the bytes on to the client, call
+	// Send.
 	Received(c *Conn, b []byte, to *sim.Incoming)
 	// Ended is called when the server's side of the connection has ended. s is Refused if nobody listens there, Reset
 	// if the connection broke, and NoReply if the server has closed it. The handler must call Close for NoReply, and

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Program is a running program of a client. Its methods return [process.ErrEnded] if the program has already ended by
-// itself.
+// Program is a running program of a client. Its methods return [process.ErrEnded] if the program has already ended on
+// its own.
 type Program interface {
 	Stop() error // stops the program until Cont
 	Cont() error

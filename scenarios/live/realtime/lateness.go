@@ -10,7 +10,7 @@ import (
 // it.
 type Lateness []time.Duration
 
-// Max returns the greatest lateness, or 0 if there were no events.
+// Max returns the largest lateness, or 0 if there were no events.
 func (l Lateness) Max() time.Duration { return l.Quantile(1) }
 
 // Quantile returns the lateness that the fraction q of the events did not exceed. q is from 0 to 1.

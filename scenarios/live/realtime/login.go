@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// These are limits for connections that have not given the password.
+// These are limits on connections that have not given the password.
 const (
 	mostCallers    = 64       // number of such connections at a port; if there are more, the oldest one is closed
 	mostRefusals   = 16       // number of refused requests on a connection; after that, it is closed

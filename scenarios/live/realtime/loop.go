@@ -130,7 +130,7 @@ func (l *Loop) turn(limit sim.Time) {
 	l.catchUp(limit)
 }
 
-// lateAfter is the delay after which a loop with its own clients counts as late.
+// lateAfter is the delay after which a loop whose clients are code of this process (see NewOwnLoop) counts as late.
 const lateAfter = sim.Time(time.Millisecond)
 
 // catchUp runs all events that are due, and advances the world to the host's time, but not beyond limit.

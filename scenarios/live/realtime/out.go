@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// mostUnread is the maximum number of bytes that the other end may leave unread. Redis has a similar limit for output
+// mostUnread is the maximum number of bytes that the other end may leave unread. Redis has a similar limit on output
 // buffers.
 const mostUnread = 64 << 20
 

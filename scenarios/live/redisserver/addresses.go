@@ -104,7 +104,7 @@ func (b *Book) fields(list []resp.Value) {
 	}
 }
 
-// inText replaces the addresses in a text.
+// inText replaces the addresses in text.
 func (b *Book) inText(text string) string {
 	return b.text.ReplaceAllStringFunc(text, func(found string) string {
 		parts := b.text.FindStringSubmatch(found)

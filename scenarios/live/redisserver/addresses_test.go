@@ -91,7 +91,7 @@ var said = []struct {
 }
 
 // TestEveryAddressIsReplaced checks that all addresses in Redis's messages are replaced, and that nothing else is. It
-// tries RESP2 and RESP3, messages within a list, and pieces of all sizes.
+// uses RESP2 and RESP3, messages that are nested in a list, and messages that arrive in pieces of any size.
 func TestEveryAddressIsReplaced(t *testing.T) {
 	for _, three := range []bool{false, true} {
 		for _, s := range said {

@@ -88,7 +88,7 @@ func linesOf(list []history.Event) (lines []string) {
 	return append(lines, expired...)
 }
 
-// add merges the record e into a list of the records that one request has made of the same key. stood is the latest
+// add merges the record e into a list of the records that one request has made for the same key. stood is the latest
 // record of the key before the request.
 func add(list []history.Event, e history.Event, stood *history.Event) []history.Event {
 	last := len(list) - 1
@@ -133,7 +133,8 @@ func same(t *testing.T, name string, model, reality []string, asked []string) {
 	}
 }
 
-// around returns the requests that led to the given records, which differ, each with the four requests before it.
+// around returns the requests that led to the given records, each with the four requests before it. The records differ
+// between the simulated and the real server.
 func around(asked []string, records ...string) (list []string) {
 	for i := range asked {
 		of, _, _ := strings.Cut(asked[i], " ")

@@ -31,7 +31,7 @@ type Config struct {
 	// Promoted, if not nil, is called on the world's goroutine before a promotion is recorded.
 	Promoted func(old, promoted sim.ProcessID)
 
-	// Failed is called when a server has failed by itself. The run cannot be judged then. Any goroutine may call it.
+	// Failed is called when a server has failed on its own. The run cannot be judged then. Any goroutine may call it.
 	Failed func(error)
 }
 
@@ -51,8 +51,8 @@ func (c *Config) isServer(p sim.ProcessID) bool {
 		slices.ContainsFunc(c.Groups, func(g []sim.ProcessID) bool { return slices.Contains(g, p) })
 }
 
-// Can returns the reason why a fault cannot be injected into the servers. It returns nil if it can be, or if the fault
-// does not affect them. Can checks what is installed on this machine, and starts nothing.
+// Can returns the reason why a fault cannot be injected into the servers. It returns nil if the fault can be injected
+// or does not affect the servers. Can checks what is installed on this machine, and starts nothing.
 func (c *Config) Can(f nemesis.Fault) error {
 	if err := fleet.CanCount(f, c.isServer); err != nil {
 		return err

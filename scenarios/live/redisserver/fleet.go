@@ -127,7 +127,7 @@ func (f *servers) awaitReplicas() error {
 	return nil
 }
 
-// awaitInfo waits until a section of INFO contains a text.
+// awaitInfo waits until a section of INFO contains the given text.
 func awaitInfo(w *wire, section, what string) error {
 	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		v, err := w.ask("INFO", section)

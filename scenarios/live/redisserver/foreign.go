@@ -34,8 +34,8 @@ type Foreign struct {
 	Failed func(error)
 }
 
-// Can returns an error that explains why a fault cannot be injected into these servers. It returns nil if it can be
-// injected, or if the fault does not affect them. Faults on the links between servers and clients are always possible.
+// Can returns an error that explains why a fault cannot be injected into these servers. It returns nil if the fault can
+// be injected or does not affect these servers. Faults on the links between servers and clients are always possible.
 func (c *Foreign) Can(f nemesis.Fault) error {
 	is := func(p sim.ProcessID) bool { return slices.Contains(c.Servers, p) }
 	at := f.Target
@@ -53,7 +53,7 @@ func (c *Foreign) Can(f nemesis.Fault) error {
 	return fmt.Errorf("%s is a server that you started: faults can strike only clients and their links with it", at)
 }
 
-// These errors report that a user's server requires a password or refused it.
+// These errors report that a user's server requires a password, or has rejected the given user or password.
 var (
 	ErrNeedsPassword = errors.New("the server requires a password: put the address redis://[USER]:PASSWORD@HOST:PORT " +
 		"into an environment variable or a file, and give --servers env:VARIABLE or file:PATH")

@@ -281,7 +281,7 @@ for _, name in pairs({'error_reply', 'status_reply', 'sha1hex', 'setresp', 'repl
 'LOG_VERBOSE', 'LOG_NOTICE', 'LOG_WARNING'}) do own[name] = R[name] end
 return own, own end)();`
 
-// lua quotes a text as a Lua string literal.
+// lua quotes a string as a Lua string literal.
 func lua(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')

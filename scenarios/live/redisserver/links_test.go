@@ -20,9 +20,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// both calls play twice, with a group of simulated servers and with a group of real ones. Both calls must result in the
-// same records, the same promotions, and the same texts reported by the client. If the configuration has a Sentinel, it
-// watches the servers.
+// both executes play with a group of simulated servers, and then with a group of real ones. The two executions must
+// result in the same records, the same promotions, and the same texts reported by the client. If the configuration has
+// a Sentinel, it watches the servers.
 func both(t *testing.T, c Config, play func(c *client, say func(string))) {
 	t.Helper()
 	testkit.Needs(t, "redis-server")
@@ -225,8 +225,8 @@ func TestMinReplicasBehindACut(t *testing.T) {
 	})
 }
 
-// TestServersThatComeBackFindEachOther stops a master and its replica behind a cut and starts both again. The replica
-// must then get the master's data.
+// TestServersThatComeBackFindEachOther cuts a master off from its replica, stops and restarts one of the two, and heals
+// the cut. The replica must then get the master's data.
 func TestServersThatComeBackFindEachOther(t *testing.T) {
 	testkit.FullOnly(t)
 	c := Config{Groups: [][]sim.ProcessID{pair}, Persistence: store.Always}

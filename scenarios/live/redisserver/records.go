@@ -367,8 +367,9 @@ func (r *records) find(h *store.Holding, guessed map[store.Title]bool) {
 	r.data.Record(set)
 }
 
-// adopt adds keys to the keyspace without recording them. The owner of a key is the attempt that set it to this value
-// before. If no known request has set the value, its owner is the attempt whose request was pending at the last stop.
+// adopt adds keys to the keyspace without recording them. The owner of a key is the attempt that previously set the key
+// to its current value. If no known request has set that value, the owner is the attempt whose request was pending at
+// the last stop.
 func (r *records) adopt(keys []store.Key) (guessed map[store.Title]bool) {
 	guessed = map[store.Title]bool{}
 	r.data.Quietly(func() {

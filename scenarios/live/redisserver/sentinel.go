@@ -221,7 +221,7 @@ func (n *watcher) prefer(g *group, to sim.ProcessID) {
 	}
 }
 
-// prefers reports whether the Sentinel knows the given replica as the only one that it can choose.
+// prefers reports whether the Sentinel knows the given replica as the only replica that it can choose.
 func (n *watcher) prefers(replicas resp.Value, to sim.ProcessID) bool {
 	knows := false
 	for _, r := range replicas.List {

@@ -142,7 +142,7 @@ func (s *Server) touchedDue(said []notice, keys []store.Key) {
 }
 
 // observed records the effects of a request. If r is nil, no request has caused the effects. If err is set, reading the
-// effects failed, and they are found when all keys are compared with the records the next time.
+// effects failed, and the next comparison of all keys with the records will find them.
 func (s *Server) observed(r *request, said []notice, keys []store.Key, err error) {
 	if r == nil {
 		r = &request{}
@@ -180,7 +180,7 @@ func (s *Server) push(l *link, b []byte) {
 	s.Host.Push(l.id, sim.Key(0).Text(string(b)), s.named(b))
 }
 
-// ClockChanged sets the clocks of the process to the clocks of the world. Keys expire by these clocks.
+// ClockChanged sets the clocks of the process to the clocks of the world. Keys expire according to these clocks.
 func (s *Server) ClockChanged() {
 	s.Lives.ClockChanged()
 	s.arm()

@@ -41,9 +41,9 @@ func account(t *testing.T, list []history.Event) map[string]standing {
 	return stands
 }
 
-// TestRecordsTellWhatStands lets four clients request locks while the server is paused, it is stopped in every possible
-// way, and its clock jumps. At the end, the records must describe exactly the keys on the server. Each value names the
-// attempt that set it.
+// TestRecordsTellWhatStands lets four clients request locks while the server is paused and is stopped in every possible
+// way, and while its clock jumps. At the end, the records must describe exactly the keys on the server. Each value
+// names the attempt that set it.
 func TestRecordsTellWhatStands(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server", "gcc")

@@ -52,7 +52,7 @@ var kinds = []kind{
 	{zooKeeper, locks.OnZooKeeper, zooKeeperFleet},
 }
 
-// words lists all words that choose servers.
+// words lists all words that can be used to choose servers.
 func words() []string {
 	list := []string{Simulated}
 	for i := range kinds {
@@ -61,7 +61,7 @@ func words() []string {
 	return list
 }
 
-// Choice is a choice of lock servers.
+// Choice says which lock servers a run uses.
 type Choice struct {
 	kind      *kind    // nil: the servers are simulated, or are the user's
 	addresses []string // addresses of the user's servers
@@ -130,7 +130,8 @@ func readAddresses(path string) (string, error) {
 	return string(text), err
 }
 
-// isPort reports whether a text is a port number. In HOST:PORT, the word before the colon is then the name of a server.
+// isPort reports whether a text is a port number. If so, HOST:PORT is an address, and the word before the colon is not
+// one of the prefixes such as env.
 func isPort(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
 
 // holding returns the choice of servers whose addresses are in a variable or file. text is the argument of --servers
@@ -167,7 +168,7 @@ func (c Choice) For(s *scenarios.Scenario) (Choice, error) {
 	return c, &live.RefusedError{Reason: fmt.Sprintf("%s has %s servers: set --servers to %s", s.Name, b, fits)}
 }
 
-// Real reports whether the servers are not simulated.
+// Real reports whether the servers are real ones.
 func (c Choice) Real() bool { return c.kind != nil || len(c.addresses) > 0 }
 
 // On the user's servers, the keys of a run have a prefix. It consists of prefixBegin, some random letters and digits,
@@ -245,7 +246,7 @@ func (c Choice) fleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keepe
 	return c.users(s, plan)
 }
 
-// users returns the servers that the user has started, for a run of s.
+// users returns, for a run of s, the servers that the user has started.
 func (c Choice) users(s *scenarios.Scenario, plan nemesis.Plan) (live.Fleet, error) {
 	if err := beyond(s); err != nil {
 		return nil, err

@@ -19,14 +19,14 @@ type Config struct {
 	// TickTime and SyncLimit are the same settings as in the simulated ensemble; zero means 2 s and 5 ticks.
 	TickTime  time.Duration
 	SyncLimit int
-	// Failed is called when a server has failed by itself. The run cannot be judged then. Any goroutine may call it.
+	// Failed is called when a server has failed on its own. The run cannot be judged then. Any goroutine may call it.
 	Failed func(error)
 }
 
 func (c *Config) isMember(p sim.ProcessID) bool { return slices.Contains(c.Members, p) }
 
-// Can returns the reason why a fault cannot be injected into the members. It returns nil if it can be, or if the fault
-// does not affect them. Can checks what is installed on this machine, and starts nothing.
+// Can returns the reason why a fault cannot be injected into the members. It returns nil if the fault can be injected
+// or does not affect the members. Can checks what is installed on this machine, and starts nothing.
 func (c *Config) Can(f nemesis.Fault) error {
 	if err := fleet.CanCount(f, c.isMember); err != nil {
 		return err

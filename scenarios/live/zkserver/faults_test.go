@@ -221,7 +221,8 @@ func (r *rig) made(path string) time.Time {
 	return time.UnixMilli(f.Long())
 }
 
-// TestAMemberThatDiesByItself checks that if a member dies, the run fails with an error that says how the member ended.
+// TestAMemberThatDiesByItself checks that if a member dies on its own, the run fails with an error that says how the
+// member ended.
 func TestAMemberThatDiesByItself(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Undisturbed(t, func(t testing.TB) {

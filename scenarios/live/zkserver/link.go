@@ -170,8 +170,8 @@ func (l *link) read() bool {
 	return true
 }
 
-// asked returns the first request that was sent with the given number, or nil if there is none. It need not be the
-// oldest request, because the reply to an authentication can overtake other replies.
+// asked returns the earliest pending request that was sent with the given xid, or nil if there is none. Older requests
+// may still be pending, because the reply to an authentication request can overtake other replies.
 func (l *link) asked(xid int32) *call {
 	l.mu.Lock()
 	defer l.mu.Unlock()

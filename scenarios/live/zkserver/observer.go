@@ -209,7 +209,7 @@ func (o *observer) answered(q question, zxid int64, code int32, f *jute.Fields) 
 	}
 }
 
-// now is a zxid for [observer.upTo] that means everything that the process has done so far.
+// now is passed to [observer.upTo] instead of a zxid. It stands for everything that the process has done so far.
 const now = math.MaxInt64
 
 // upTo waits until everything that the process has done up to a zxid is recorded. It returns false if the process stops

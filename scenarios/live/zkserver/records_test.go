@@ -79,7 +79,7 @@ type at struct{}
 
 func (at) Do(f func()) { f() }
 
-// hosted is a member that has a host but starts nothing.
+// hosted is a member that has a host but starts no process.
 type hosted struct{ *member }
 
 func (h hosted) Start(host sim.Host) { h.Host = host }

@@ -181,7 +181,7 @@ func (c *client) session(id int64, timeout int32) []string {
 }
 
 // enter requests a session once, and waits for the given time. It returns the ID of the session, which is 0 if the
-// session is over. ok is false if there is no answer.
+// session has ended. ok is false if there is no answer.
 func (c *client) enter(d time.Duration, id int64, timeout int32) (now int64, ok bool) {
 	record, _, whole, _ := jute.Cut(c.send(d, "", c.session(id, timeout)).Raw())
 	f := jute.Fields{Rest: record, Torn: !whole}
@@ -217,7 +217,7 @@ func (c *client) folder(lock string) {
 	}
 }
 
-// linesOf formats records, without their times.
+// linesOf formats records. It omits their times.
 func linesOf(list []history.Event) (lines []string) {
 	for _, e := range list {
 		lines = append(lines, fmt.Sprintf("%s %s/%s of %s", e.F, e.Lock, e.Member, e.Of))

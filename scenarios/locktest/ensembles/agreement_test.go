@@ -51,7 +51,7 @@ var actors = []actor{
 // modelled matches a scenario of etcd, ZooKeeper or Consul.
 var modelled = regexp.MustCompile(`(?m)^lock: \{protocol: (etcd|zookeeper|consul),`)
 
-// unacted maps scenarios that no published client can reproduce to the reasons.
+// unacted gives, for each scenario that no published client can reproduce, the reason why.
 var unacted = map[string]string{
 	"zookeeper-herd":                  "`zk.Lock` watches the znode before its own",
 	"zookeeper-read-write-lock":       "go-zookeeper has no read-write lock",
@@ -187,8 +187,8 @@ func actOut(t *testing.T, name, text string, a *actor, ttl time.Duration) (*lock
 		New: func(c *locktest.Client) (locktest.Lock, error) { return a.open(c, ttl) }})
 }
 
-// row compares the runs of a client with the simulated ones, and returns the cells of a row of the table. A cell
-// contains the outcome of a law, or both outcomes and the reason if they differ.
+// row compares the runs of a client with the runs of the simulated client, and returns the cells of a row of the table.
+// A cell contains the outcome of a law, or both outcomes and the reason if they differ.
 func row(t *testing.T, s *scenarios.Scenario, r *locktest.Report) (cells string) {
 	t.Helper()
 	if len(r.Failures) > 0 {

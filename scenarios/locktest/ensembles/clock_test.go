@@ -105,6 +105,6 @@ func (t *turns) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	return member.Pick(info)
 }
 
-// mostWait is the maximum duration of a Pick, in microseconds. With this value, Pick takes a different time for each
-// method that clients use.
+// mostWait is the maximum duration of a Pick, in microseconds. The value is chosen so that Pick takes a different time
+// for each of the methods that clients use.
 const mostWait = 101

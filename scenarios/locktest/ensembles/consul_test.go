@@ -53,7 +53,7 @@ func (l *consulLock) Lock(ctx context.Context) (err error) {
 
 var errGone = errors.New("the key is gone")
 
-// FencingToken returns the index of the log at which the key changed last.
+// FencingToken returns the log index at which the key last changed.
 func (l *consulLock) FencingToken() int64 { return l.token }
 
 func (l *consulLock) Unlock(context.Context) error { return l.lock.Unlock() }

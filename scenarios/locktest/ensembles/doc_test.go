@@ -4,6 +4,6 @@ package ensembles
 
 import "os"
 
-// full reports whether the tests run at full size. At full size, a test fails if the machine lacks a program that the
-// test needs.
+// full reports whether FENCEPOST_FULL is set. If it is, a test fails if the machine lacks a program that the test
+// needs.
 func full() bool { return os.Getenv("FENCEPOST_FULL") != "" }

@@ -38,7 +38,7 @@ var steadyBackoff = grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout:
 	Backoff: backoff.Config{BaseDelay: time.Second, Multiplier: 1.6, MaxDelay: 2 * time.Minute}})
 
 // open opens etcd's client, with keepalive probes. Without them, a call to a member whose host is down would wait until
-// the operating system gives up the connection.
+// the operating system gives up on the connection.
 func open(c *locktest.Client) (*clientv3.Client, error) {
 	return clientv3.New(clientv3.Config{Endpoints: c.Addrs, Context: c.Context(), Logger: zap.NewNop(),
 		DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 2 * time.Second,

@@ -58,9 +58,9 @@ func TestRemediesHelp(t *testing.T) {
 	}
 }
 
-// TestBoundingTheRequestForASessionHelps drops everything that a client sends to its first member after the dial,
-// including go-zookeeper's request for a session. The client waits for the answer for so long that the law about
-// waiting is violated. A client with a shorter timeout for that answer asks another member.
+// TestBoundingTheRequestForASessionHelps drops everything that a client sends to the first member it dials, including
+// go-zookeeper's request for a session. The client waits so long for the reply that it violates the law about waiting.
+// A client with a shorter timeout for that reply asks another member.
 func TestBoundingTheRequestForASessionHelps(t *testing.T) {
 	const fault = "cut client-1 -> zookeeper-1 at 2500us"
 	stuck := func(t *testing.T, answer time.Duration) (remedies []string) {

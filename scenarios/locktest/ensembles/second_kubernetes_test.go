@@ -71,7 +71,8 @@ func (s *apiSide) ask(method, path string, body any) (all string) {
 	return all
 }
 
-// named replaces a text that differs between the servers with a number, in the order of first appearance.
+// named replaces a text that differs between the servers with a number. Texts are numbered in the order in which they
+// first appear.
 func named(list map[string]int, v any) any {
 	text, is := v.(string)
 	if !is || text == "" {
@@ -131,8 +132,8 @@ func (s *apiSide) show(v map[string]any) string {
 // versions.
 var ownText = regexp.MustCompile(`Key: \S+|\(\d+\)`)
 
-// at returns an earlier state of an object: the latest if back is 0, the one before it if back is 1. If no such state
-// has been seen, it returns an empty object.
+// at returns an earlier state of an object. If back is 0, it returns the latest state; if back is 1, the state before
+// that. If no such state has been seen, it returns an empty object.
 func (s *apiSide) at(name string, back int) map[string]any {
 	all := s.seen[name]
 	if len(all) <= back {
@@ -268,9 +269,9 @@ func (s *apiSide) begin() *apiSide {
 	return s
 }
 
-// realAPI starts kube-apiserver with its own etcd. The test is skipped if kube-apiserver is missing, even at full size,
-// because no package manager that tests may use provides it. It is built from the module k8s.io/kubernetes, whose
-// directories under staging are separate modules: for 1.33.13, they have the version 0.33.13.
+// realAPI starts kube-apiserver with its own etcd. The test is skipped if kube-apiserver is missing, even with
+// FENCEPOST_FULL=1, because no package manager that tests may use provides it. It is built from the module
+// k8s.io/kubernetes, whose directories under staging are separate modules: for 1.33.13, they have the version 0.33.13.
 func realAPI(t *testing.T) string {
 	t.Helper()
 	program, err := exec.LookPath("kube-apiserver")

@@ -106,8 +106,8 @@ func (c *respConn) value() string {
 	return line
 }
 
-// untilMarked sends a PING and reads everything that arrives on a connection before the reply to it. It sorts the
-// values: if a message matches several patterns, a server sends it once for each of them, in the order of a hash table.
+// untilMarked sends a PING on a connection and reads everything that arrives before the reply. It sorts the values: if
+// a message matches several patterns, a server sends it once for each of them, in the order of a hash table.
 func (c *respConn) untilMarked() string {
 	var all []string
 	const mark = "all of it"
@@ -122,7 +122,7 @@ func (c *respConn) untilMarked() string {
 }
 
 // syntax lists commands that users of locks need, in the notation of Redis's documentation. Words in braces are
-// alternatives, and % stands for a space within an argument. The comment of fillings explains the other placeholders.
+// alternatives, and % stands for a space within an argument. The comment on fillings explains the other placeholders.
 // The list omits commands whose replies depend on the time, on the order of a hash table, or on when Redis looks for
 // expired keys.
 var syntax = []string{
@@ -301,8 +301,8 @@ func expiry(r *rand.Rand) step[redisSide] {
 	}}
 }
 
-// blocking returns a step with a random command that may block, commands that another connection sends in the meantime,
-// and commands that certainly end the wait.
+// blocking returns a step with three parts: a random command that may block, commands that another connection sends in
+// the meantime, and commands that certainly end the wait.
 func blocking(r *rand.Rand, conn int) step[redisSide] {
 	wait := command(r, []string{"{BLPOP|BRPOP} <k> 0", "{BLPOP|BRPOP} <k> <k> <k> 0", "BRPOPLPUSH <k> <k> 0",
 		"BLMOVE <k> <k> {LEFT|RIGHT} {LEFT|RIGHT} 0"})

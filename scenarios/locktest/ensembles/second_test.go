@@ -13,9 +13,9 @@ import (
 )
 
 // The tests named TestSecond… compare the simulated servers with real ones, using a second set of random generators.
-// These share no code with the generators of the other comparisons. They were written from the public documentation of
-// the servers. They use few names, so that requests conflict. They also use unusual arguments and send several requests
-// at the same time.
+// The second set shares no code with the generators of the other comparisons. It was written from the public
+// documentation of the servers. Its generators use few names, so that requests conflict. They also use unusual
+// arguments and send several requests at the same time.
 
 // step is one action on a server. name describes it for readers. do carries it out on the real or the simulated server,
 // and returns everything that the server has sent, as text.
@@ -73,7 +73,7 @@ func compare[S any](t *testing.T, rounds, each int, begin func(t *testing.T) (re
 // oneOf returns a random element of a list.
 func oneOf[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
 
-// size returns the number of rounds: everyDay in the default test, or whole at full size.
+// size returns the number of rounds: whole if FENCEPOST_FULL is set, and everyDay otherwise.
 func size(everyDay, whole int) int {
 	if full() {
 		return whole

@@ -67,7 +67,7 @@ func (s *zkSide) connect(timeout int32, session int64, password string) (*zkConn
 	return nil, ""
 }
 
-// numbered replaces an ID with a number, in the order of first appearance.
+// numbered replaces an ID with a number. IDs are numbered in the order in which they first appear.
 func numbered(list map[int64]int, n int64) string {
 	if n <= 0 {
 		return fmt.Sprint(n)
@@ -393,7 +393,7 @@ func TestSecondZooKeeper(t *testing.T) {
 	}
 }
 
-// endZooKeeper lets a session end in the last of forty rounds.
+// endZooKeeper is called in each of forty rounds. In the last round, it ends a session.
 func endZooKeeper(t *testing.T, round int, real, simulated *zkSide) {
 	if round != 39 {
 		return

@@ -46,7 +46,7 @@ func watchOn(t *testing.T, ctx context.Context, c *grpc.ClientConn) *watching {
 	return all
 }
 
-// take waits for a response and records it. It returns false if none arrives in time.
+// take waits for a response and records it. It returns false if none arrives within the given time.
 func (w *watching) take(patience time.Duration) bool {
 	select {
 	case r, open := <-w.came:
@@ -201,8 +201,8 @@ func TestKeepAlivesAreAnsweredAsByEtcd(t *testing.T) {
 	}
 }
 
-// TestTheLockServicesAnswerAsEtcds sends random calls that need not wait to the lock and election services of both
-// servers, and compares the answers.
+// TestTheLockServicesAnswerAsEtcds sends random calls to the lock and election services of both servers, and compares
+// the answers. It sends only calls that need not wait.
 func TestTheLockServicesAnswerAsEtcds(t *testing.T) {
 	n := 300
 	if full() {

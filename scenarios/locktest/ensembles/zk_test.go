@@ -156,7 +156,7 @@ func (l *zkLock) draw() error {
 	return nil
 }
 
-// Lost returns a channel that is closed when the connection breaks, because the session may end from then on.
+// Lost returns a channel that is closed when the connection breaks. From then on, the session may end at any time.
 func (l *zkLock) Lost() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -16,9 +16,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// seedsAsked is the number of seeds in the environment variable FENCEPOST_HOMEMADE. If it is set, each lock is tested
-// in every dress and under every family of faults, as at full size. It is not a flag, because worker processes inherit
-// the environment of the test but not its flags.
+// seedsAsked is the number of seeds in the environment variable FENCEPOST_HOMEMADE. If the variable is set, each lock
+// is tested in every dress (see Dress) and under every family of faults, as in a full test run. It is not a flag,
+// because worker processes inherit the environment of the test but not its flags.
 var seedsAsked, _ = strconv.Atoi(os.Getenv("FENCEPOST_HOMEMADE"))
 
 // thorough reports whether each lock is tested in every dress (see Dress) and under every family of faults.

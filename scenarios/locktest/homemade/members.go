@@ -7,8 +7,8 @@ import (
 
 // This file defines the locks that are stored as a hash, a sorted set or a set.
 
-// takeCount and giveCount use a hash with one field, named after the owner. The field counts how often the owner has
-// acquired the lock.
+// takeCount and giveCount use a hash with one field, named after the owner. The field counts how many times the owner
+// has acquired the lock.
 var (
 	takeCount = script(`
 if redis.call('exists', @lock) == 0 or redis.call('hexists', @lock, $owner) == 1 then
@@ -213,8 +213,8 @@ func brokenSets() []BrokenLock {
 				Way: Way{leaseExclusion, twice},
 				Why: "client-1 counts no members. 10 ms later, client-2 counts none either and adds its own. " +
 					"client-1's member is added after that. No member has disappeared: the server granted both."}},
-			// Then the PEXPIRE of client-1 extends the set that contains client-2's member. If client-1 gets no answer
-			// to ZADD, it never sends PEXPIRE, and the set stays forever.
+			// After its late ZADD, client-1 sends PEXPIRE, which extends the set that contains client-2's member. If
+			// client-1 gets no answer to ZADD, it never sends PEXPIRE, and the set stays forever.
 			Also: []Way{{ownership, prolongedBy}, {deadlock, abandoned}}, Found: []Family{Network}},
 		{Recipe: Recipe{Name: "set-deletes-all", Take: takeMember, Give: del}, Of: "set",
 			Mistake: "The release deletes the set, whoever owns a member of it.",

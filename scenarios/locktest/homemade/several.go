@@ -113,7 +113,7 @@ return 1`)
 }
 
 // takeHanded acquires the lock if its key does not exist, or if the lock was handed over to this client. Otherwise it
-// joins a queue. If the lock was handed over, its lease began at that time.
+// joins a queue. A lease that was handed over began at the time of the handover.
 func takeHanded(c *Call) (bool, error) {
 	reply, err := c.eval(`
 local holder = redis.call('get', @lock)
@@ -141,8 +141,8 @@ if next then redis.call('set', @lock, next, 'px', $ttl) else redis.call('del', @
 return 1`)
 }
 
-// severalLocks returns the locks that are stored as a list or a counter, those with several keys, those that are
-// renewed, and one on several servers.
+// severalLocks returns four groups of locks: those that are stored as a list or a counter, those with several keys,
+// those that are renewed, and one lock on several servers.
 func severalLocks() []SoundLock {
 	return []SoundLock{
 		{Recipe: Recipe{Name: "list", Take: takeList, Give: giveList}, Promises: Leased,
@@ -206,7 +206,7 @@ var brokenSeveral = []BrokenLock{
 				Way: Way{deadlock, nobodyHolds},
 				Why: "The same happens to a token that client-1 has created. The token never meant that client-1 " +
 					"held the lock, so client-2 may take it."}},
-		// In this case nobody holds the lock, but no acquire can succeed either.
+		// When the token is lost, nobody holds the lock, but no acquire can succeed either.
 		Also: []Way{{tolerance, notInTime}}, Found: []Family{Network}},
 	{Recipe: Recipe{Name: "list-token-doubles", Take: popToken, Give: func(c *Call) (bool, error) {
 		return granted(c.Do("RPUSH", c.key("lock"), "token", "token"))

@@ -15,8 +15,8 @@ type Family struct {
 	Without []string
 }
 
-// Families lists the families of faults of package locktest, and one without faults. Restarts do not lose data that was
-// synced.
+// Families lists the families of faults of package locktest, and one without faults. In the runs of the family
+// Restarts, servers do not lose data that was synced.
 var (
 	Quiet    = Family{Name: "quiet"}
 	Pauses   = Family{Name: "pauses", Faults: locktest.Pauses}
@@ -74,7 +74,7 @@ type BrokenLock struct {
 	Trial string
 }
 
-// Way is a kind of violation: a law, and the cause by which it is violated.
+// Way is a kind of violation: a law, and the cause of its violation.
 type Way struct {
 	checker.Law
 	checker.Cause

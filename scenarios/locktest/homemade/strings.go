@@ -463,7 +463,7 @@ func waitersProlong() []Showing {
 	}
 }
 
-// saying adds text that the explanations must contain.
+// saying sets the text that the explanation of each Showing must contain.
 func saying(all []Showing, words ...string) []Showing {
 	for i := range all {
 		all[i].Says = words

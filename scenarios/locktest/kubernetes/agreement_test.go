@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// unlike maps scenarios that client-go cannot reproduce to the reasons.
+// unlike gives, for each scenario that client-go cannot reproduce, the reason why.
 var unlike = map[string]string{
 	"kubernetes-clocks-set":            byClock,
 	"kubernetes-clocks-set-renew-time": byClock,
@@ -33,8 +33,8 @@ var differs = map[string]checker.Law{
 	"kubernetes-release-held-up": checker.LeaseExclusion,
 }
 
-// shorter maps scenarios to a fault's duration in the scenario and the shorter duration that client-go needs. The
-// comments give the reasons.
+// shorter gives, for some scenarios, the duration of a fault in the scenario and the shorter duration that client-go
+// needs. The comments give the reasons.
 var shorter = map[string][2]string{
 	// The simulated client already has a connection, but client-go must dial at about 16 s. It sends a SYN at 16, 17,
 	// 19, 23 and 31 s, and gives up the release at 26 s.

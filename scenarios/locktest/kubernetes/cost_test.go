@@ -28,7 +28,7 @@ import (
 )
 
 // TestCost gets and updates a Lease object with client-go, once with three simulated API servers, and once with a
-// connection that immediately answers each request with the latest object. It logs the processor time of both.
+// connection that immediately answers each request with the latest object. It logs the processor time in both cases.
 func TestCost(t *testing.T) {
 	const requests = 1000
 	work := func(dial matrixtest.Dial, addresses []string) time.Duration {

@@ -52,10 +52,10 @@ var (
 	releasing = settings{15 * time.Second, 10 * time.Second, 2 * time.Second, 5 * time.Second, true, "per-acquire"}
 )
 
-// requestTimeout returns the timeout of a request, which is slightly longer than timeout. In a simulation, executing
-// code takes no virtual time. If two requests got no answer, the second one would time out exactly at the renew
-// deadline, and which of the two timers fires first would be random. On a real machine, the second request starts a
-// little later, so the deadline comes first.
+// requestTimeout returns the timeout of a request. It is slightly longer than the setting timeout. In a simulation,
+// executing code takes no virtual time. If two requests got no answer, the second one would time out exactly at the
+// renew deadline, and which of the two timers fires first would be random. On a real machine, the second request starts
+// a little later, so the deadline comes first.
 func (s settings) requestTimeout() time.Duration { return s.timeout + time.Microsecond }
 
 // TestNoRequestEndsAtTheRenewDeadline checks requests that get no answer and are sent one after another from the

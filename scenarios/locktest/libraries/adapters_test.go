@@ -135,7 +135,7 @@ func (u *until) ahead() bool           { return time.Now().Before(u.at) }
 // begun sets the end of the validity to one TTL after the time at which the lock was requested.
 func (u *until) begun(asked time.Time) { u.at = asked.Add(TTL) }
 
-// within dials with a timeout, which should equal the timeout of the library's own dialer.
+// within dials with a timeout. The timeout should equal that of the library's own dialer.
 func within(ctx context.Context, timeout time.Duration, dial dialFunc, addr string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -175,7 +175,7 @@ func (r *rueidisConn) Close() error {
 }
 
 // TestHomemadeLocksOnEachClient checks that the report on a lock does not depend on the client library that the lock
-// uses. By default, each lock is tested with one client library, and at full size with all of them.
+// uses. By default, each lock is tested with one client library. With FENCEPOST_FULL=1, it is tested with all of them.
 func TestHomemadeLocksOnEachClient(t *testing.T) {
 	full := os.Getenv("FENCEPOST_FULL") != ""
 	for i, client := range commanders {

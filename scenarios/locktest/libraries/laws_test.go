@@ -34,7 +34,7 @@ var keeping = []kept{
 	{"clocks", locktest.Clocks, true, locktest.FencedLaws, nil},
 }
 
-// defect is a violation that a library shows although a sound lock keeps the law. It includes the cause.
+// defect is a violation by a library of a law that a sound lock keeps. It includes the cause.
 type defect struct {
 	library string
 	law     checker.Law
@@ -60,8 +60,8 @@ var defects = map[defect]string{
 	{"valkeylock", checker.DeadlockFreedom, checker.StuckWithoutHolder}:        nothingWakes,
 }
 
-// known returns the explanation of a known defect: a library violates a law by the given cause. It returns "" if the
-// violation is not a known defect.
+// known returns the explanation of a known defect, in which a library violates a law for the given cause. It returns ""
+// if the violation is not a known defect.
 func known(library string, law checker.Law, cause checker.CauseKind) string {
 	if why := defects[defect{library, law, cause}]; why != "" || !strings.HasPrefix(library, "redsync") {
 		return why

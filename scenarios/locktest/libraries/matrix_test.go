@@ -78,7 +78,8 @@ type cell struct {
 // replicated reports whether the servers of a library have replicas.
 func (l *Library) replicated() bool { return l.Servers != l.Servers.Replicated(0) }
 
-// cells returns the cells of one library. Failovers need a replica, and work beyond the TTL needs a renewal.
+// cells returns the cells of one library. It leaves out failovers for a library without replicas, and work beyond the
+// TTL for a lock that nobody renews.
 func cells(l *Library) (all []cell) {
 	for _, f := range families {
 		if f.name == "failovers" && !l.replicated() {
@@ -136,7 +137,7 @@ type finding struct {
 	Cause              checker.Cause
 	Runs, Of           int
 	Seed               uint64
-	// processor time until the seed was reached, estimated from its position in the cell
+	// CPU is the processor time until the seed was reached, estimated from the position of the seed in the cell.
 	CPU     time.Duration
 	Faults  []string
 	Minimal bool

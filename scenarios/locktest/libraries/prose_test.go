@@ -86,8 +86,8 @@ The clients of etcd and ZooKeeper are in [ensembles](../ensembles/README.md), an
 [kubernetes](../kubernetes/README.md).
 `
 
-// pageOpening is the beginning of each library's page. Its formatting verbs are the name, the versions and the setting
-// of the library.
+// pageOpening is the beginning of each library's page. Its formatting verbs stand for the library's name, versions and
+// setting.
 const pageOpening = `# %[1]s under faults
 
 After reading this page you know which promises %[1]s broke under which faults and why, and you can replay each case.
@@ -167,14 +167,14 @@ s (conn.go, line 227). While one of five is unreachable without a trace (nothing
 connection), each try takes 30 s to ask and 30 s to take back, and has no validity left although
 four servers said yes at once. Give the pool DialContext, and redigo.Dial timeouts.`
 
-// silentServer explains why one silent server uses up the validity with redigo.
+// silentServer explains why, with redigo, one silent server uses up the validity of the lock.
 const silentServer = `The library's adapter, and the user's care: redsync waits for every server, and a pool with Dial, as
 its documents show it, does not pass on the time limit of a round. One of five that cannot be
 reached for 5 s uses up most of the validity before Lock returns, and a client whose work takes half
 the TTL outlives it, unless it looks at Until for the whole of its work and not only before it
 writes.`
 
-// noLimit describes the defect of noDialLimit in redsync's first version.
+// noLimit explains the same defect as noDialLimit, in redsync's first version.
 const noLimit = `The library's: a round has no time limit of its own (mutex.go, acquire), and redigo dials for 30 s
 (conn.go, line 227). While one of five is unreachable without a trace (nothing refuses the
 connection), each try takes 30 s to ask and 30 s to take back, and has no validity left although
@@ -193,7 +193,7 @@ for ever although the lock is free. Redis 7.0.15, restarted while a client waits
 defaults
 as well. Give WithContext a context with a deadline, and call it again.`
 
-// slowRound explains why one silent server uses up the validity with go-redis v9.
+// slowRound explains why, with go-redis v9, one silent server uses up the validity of the lock.
 const slowRound = `The library's settings, and the user's care: redsync gives a round 5 % of the expiry (mutex.go, line
 107) and waits for every server (line 291), but go-redis drops the deadline of the context unless
 ContextTimeoutEnabled is set (redis.go, line 1892; default off) and reads for 5 s (options.go, line
@@ -206,8 +206,8 @@ const slowExtend = `The library's, and the user's care: Extend passes on the con
 and waits for every server. One that is silent kept it for 7 s here; what was left of the validity when it returned was
 less than the time to the next extension. Give Extend a context with a deadline.`
 
-// slowUnlock explains why a single server that is gone delays Unlock with go-redis v9. slowOlderUnlock explains it for
-// older versions.
+// slowUnlock explains why a single server whose machine is down delays Unlock with go-redis v9. slowOlderUnlock
+// explains it for older versions.
 const (
 	slowUnlock = `The library's: a round of Lock has a time limit, but Unlock and Extend pass on the context of their
 caller (mutex.go, lines 142 and 158) and wait for every server. If one has gone without a trace (its

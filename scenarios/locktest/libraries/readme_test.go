@@ -189,7 +189,7 @@ var views = []view{
 }
 
 // row writes the row of one law for a library. Each cell says in how many schedules the law was broken. If it was
-// broken in none, the cell gives an upper bound of the rate.
+// broken in none, the cell gives an upper bound on the rate.
 func (v *view) row(b *strings.Builder, r *result) {
 	fmt.Fprintf(b, "| %s | %d |", v.title, v.most(*r))
 	for _, f := range families {
@@ -254,7 +254,7 @@ func (v *view) cell(r result, family string) string {
 }
 
 // TestNoCellIsABareZero checks that no cell contains just 0. Each cell must state the number of schedules, or an upper
-// bound of the rate.
+// bound on the rate.
 func TestNoCellIsABareZero(t *testing.T) {
 	of := func(family, protection string, runs, stopped, leases int) counts {
 		return counts{Family: family, Work: "short", Protection: protection, Runs: runs, Stopped: stopped,

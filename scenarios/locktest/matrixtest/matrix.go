@@ -60,7 +60,7 @@ type Result struct {
 	Findings []Finding
 }
 
-// Cell counts the runs in which a law was violated by a certain cause, under one family of faults and with one of the
+// Cell counts the runs in which a law was violated for a certain cause, under one family of faults and with one of the
 // Protections.
 type Cell struct {
 	Family     string
@@ -123,8 +123,8 @@ type matrix struct {
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
-// add records the result of one cell. It shrinks a finding in the cell in which the finding first occurs, which is the
-// one with the least careful client.
+// add records the result of one cell. It shrinks each finding once, in the first cell in which it occurs. In that cell,
+// the client takes the fewest precautions.
 func (m *matrix) add(t *testing.T, family, protection string, r *locktest.Report) {
 	t.Helper()
 	for _, f := range r.Failures {
@@ -156,7 +156,7 @@ func faultsOf(plan string) (faults []string) {
 	return faults
 }
 
-// write writes the result to testdata and replaces what was stored about the client before.
+// write writes the result to testdata and replaces the previous result of the client.
 func (m *matrix) write(t *testing.T) {
 	t.Helper()
 	was, err := read(m.client)
@@ -186,7 +186,7 @@ func read(client string) (r Result, err error) {
 	return r, err
 }
 
-// Replay replays each stored finding. The run must violate the finding's law by the same cause. With -v, Replay prints
+// Replay replays each stored finding. The run must violate the finding's law for the same cause. With -v, Replay prints
 // the story.
 func Replay(t *testing.T, clients []Client) {
 	t.Helper()

@@ -17,8 +17,8 @@ import (
 // library's documentation says about it.
 type Reasons map[string]string
 
-// of returns the key in r under which the reason for a finding is stored.
-func (r Reasons) of(client string, f *Finding) (key string) {
+// keyOf returns the key in r under which the reason for a finding is stored.
+func (r Reasons) keyOf(client string, f *Finding) (key string) {
 	if r[f.Name] != "" {
 		return f.Name
 	}
@@ -45,7 +45,7 @@ func Table(t *testing.T, path, name string, clients []Client, families []Family,
 		}
 		result.hasPlans(t, client.Name)
 		rows(&b, client, &result, families, func(f *Finding) string {
-			key := reasons.of(client.Name, f)
+			key := reasons.keyOf(client.Name, f)
 			if used[key] = true; reasons[key] == "" {
 				t.Errorf("%s (%s) has no reason: %s", f.Name, key, f.Faults)
 			}

@@ -45,7 +45,7 @@ func Line(law checker.Law, expected single.Expectation, outcome checker.Outcome,
 	return line
 }
 
-// Kleppmann returns a run in which the holder is paused beyond its lease, as its scenario expects.
+// Kleppmann returns a run in which the holder is paused beyond its lease, as the scenario expects.
 func Kleppmann() *single.Run {
 	r := unexpected(reporttest.Kleppmann())
 	r.Source, r.Seed, r.Digest, r.Events = "an author, a title, https://example.org", 1, "9f86d081884c7d65", 143
@@ -60,7 +60,8 @@ func Kleppmann() *single.Run {
 	return r
 }
 
-// Fenced returns a run of the same situation with a resource that checks fencing tokens.
+// Fenced returns a run in which a holder is paused beyond its lease, as in Kleppmann, but the resource checks fencing
+// tokens.
 func Fenced() *single.Run {
 	r := unexpected(reporttest.Fenced())
 	r.OK = true

@@ -66,7 +66,7 @@ func cutFrame(b []byte) (f frame, rest []byte, ok bool, err error) {
 	return f, b[frameHead+size:], true, nil
 }
 
-// content returns the body of a DATA or HEADERS frame, without padding and priority.
+// content returns the body of a DATA or HEADERS frame, without the padding and the priority.
 func (f *frame) content() ([]byte, error) {
 	b, pad := f.body, 0
 	if f.flags&flagPadded != 0 {

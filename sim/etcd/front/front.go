@@ -53,10 +53,10 @@ func (c *callers) Recorded(e *history.Event) {
 	}
 }
 
-// caller is a client. It decides to which attempt each call belongs. A call that concerns a lease belongs to the
-// attempt to which the lease was granted. A call that deletes the client's own key belongs to the attempt that put the
-// key, because a session may find, and use, the key of an earlier attempt of the same client. All other calls belong to
-// the latest attempt.
+// caller is a client. It decides to which attempt each call belongs. A call about a lease belongs to the attempt to
+// which the lease was granted. A call that deletes a key of the client belongs to the attempt that put the key, because
+// a session may find and use a key that an earlier attempt of the same client has put. All other calls belong to the
+// latest attempt.
 type caller struct {
 	attempt history.Attempt
 	since   sim.Time
@@ -71,7 +71,8 @@ func (c *caller) Wire(sim.ProcessID) sim.Wire { return newWire(c) }
 // Begin begins an attempt.
 func (c *caller) Begin(a history.Attempt, now sim.Time) { c.attempt, c.since = a, now }
 
-// Try returns when the current attempt began. It returns no servers, because only the cluster as a whole grants a lock.
+// Try returns the time at which the current attempt began. It returns no servers, because a lock is granted by the
+// cluster as a whole.
 func (c *caller) Try() (since sim.Time, granted []sim.ProcessID) { return c.since, nil }
 
 // behalf returns the attempt to which a call belongs.
@@ -91,7 +92,7 @@ func (c *caller) behalf(call *etcd.Call) history.Attempt {
 	return c.attempt
 }
 
-// learn records that a response has granted a lease to an attempt.
+// learn records the lease, if any, that a response has granted to an attempt.
 func (c *caller) learn(of history.Attempt, call *etcd.Call, response string) {
 	if lease := call.Granted(response); lease != 0 {
 		c.leases[lease] = of

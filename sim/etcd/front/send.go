@@ -31,7 +31,7 @@ func (w *wire) Arrived(l sim.Line, b []byte, to *sim.Incoming) {
 	w.flush(l)
 }
 
-// ample is the number of bytes that is added to the client's send windows at the start.
+// ample is the number of bytes by which the client's send windows are enlarged at the start.
 const ample = 1 << 20
 
 func (w *wire) arrived(r *etcd.Record, to *sim.Incoming) {
@@ -62,7 +62,7 @@ func (w *wire) arrived(r *etcd.Record, to *sim.Incoming) {
 	}
 }
 
-// flush sends pending data to the client, as far as the client's windows allow.
+// flush sends as much pending data to the client as the client's windows allow.
 func (w *wire) flush(l sim.Line) {
 	for _, s := range slices.Clone(w.streams) {
 		w.send(s)
@@ -118,7 +118,7 @@ func (w *wire) head(s *stream, flags byte, fields ...hpack.HeaderField) {
 	w.out = appendFrame(w.out, kind, flags|flagEndHeaders, s.id, b)
 }
 
-// encoded encodes a text for the grpc-message header.
+// encoded encodes a text as the value of the header grpc-message.
 func encoded(text string) string {
 	var b strings.Builder
 	for i := range len(text) {

@@ -33,8 +33,8 @@ type wire struct {
 	opening *frame // the HEADERS frame whose block is incomplete, or nil
 	taken   int    // bytes of messages received since the connection's window was last enlarged
 	asked   []request
-	// unsimulated is a method that the client has called since the last report. Real members have this method, but
-	// simulated members do not.
+	// unsimulated is a method of real members that simulated members do not have. The client has called it since the
+	// last report.
 	unsimulated string
 
 	// The fields below are used for data to the client.
@@ -116,7 +116,7 @@ func (w *wire) hangUp(l sim.Line) {
 	l.HangUp()
 }
 
-// begin reads the preface and reports whether it is complete.
+// begin reads the preface. It reports whether the preface is complete.
 func (w *wire) begin(l sim.Line) bool {
 	n := min(len(w.half), len(preface))
 	if string(w.half[:n]) != preface[:n] {
@@ -131,7 +131,7 @@ func (w *wire) begin(l sim.Line) bool {
 	return true
 }
 
-// pass sends the member the requests that were written together. It sorts them by stream, because the client's
+// pass sends the requests that were written together to the member. It sorts them by stream, because the client's
 // goroutines write them in a random order. Pings (stream 0) come last.
 func (w *wire) pass(l sim.Line) {
 	slices.SortStableFunc(w.asked, func(a, b request) int { return cmp.Compare(a.call.Stream-1, b.call.Stream-1) })
@@ -149,8 +149,8 @@ const notFound = "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain; charset=ut
 // of its head.
 const mostLine, mostHTTP1 = 4096, 1 << 20
 
-// stranger answers a client that uses another protocol. It waits for a complete line, because only that shows whether
-// the client uses HTTP/1.
+// stranger answers a client that uses another protocol. It waits for a complete line, because a shorter input does not
+// show whether the client uses HTTP/1.
 func (w *wire) stranger(l sim.Line) {
 	line, _, whole := bytes.Cut(w.half, []byte("\n"))
 	http1 := len(bytes.Fields(line)) == 3 && bytes.Contains(line, []byte(" HTTP/1."))
@@ -214,8 +214,8 @@ func (w *wire) takeSettings(f *frame) error {
 	return nil
 }
 
-// takePing handles a ping. A ping that immediately follows an arrival measures the bandwidth, and is answered with the
-// next arrival. Any other ping checks whether the member is alive, and is sent to the member.
+// takePing handles a ping. A ping that immediately follows the arrival of data measures the bandwidth. It is answered
+// together with the next data. Any other ping checks whether the member is alive, and is sent to the member.
 func (w *wire) takePing(l sim.Line, f *frame) error {
 	switch {
 	case f.stream != 0 || len(f.body) != 8:
@@ -350,11 +350,11 @@ func (w *wire) reset(s *stream, code uint32) {
 	w.out = appendFrame(w.out, frameReset, 0, s.id, binary.BigEndian.AppendUint32(nil, code))
 }
 
-// mostMessage is the maximum size in bytes of a message that etcd accepts: a request of maximum size plus gRPC's
+// mostMessage is the maximum size in bytes of a message that etcd accepts: the maximum size of a request plus gRPC's
 // overhead.
 const mostMessage = 2 << 20
 
-// reopen is the number of message bytes after which the client's connection window is enlarged again.
+// reopen is the number of message bytes after which the client's window for the connection is enlarged again.
 const reopen = 1 << 14
 
 func (w *wire) takeData(f *frame) error {
@@ -387,7 +387,7 @@ func (w *wire) takeData(f *frame) error {
 // messageHead is the size in bytes of the prefix of a message: a compression flag and the message's length.
 const messageHead = 5
 
-// takeMessages sends the member the complete messages of a call.
+// takeMessages sends the complete messages of a call to the member.
 func (w *wire) takeMessages(s *stream) {
 	for len(s.half) >= messageHead && (!s.asked || etcd.Streaming(s.path)) {
 		size := int(binary.BigEndian.Uint32(s.half[1:]))

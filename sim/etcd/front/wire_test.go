@@ -104,7 +104,7 @@ func data(stream uint32, flags byte, text string) []byte {
 
 const putPath = "/etcdserverpb.KV/Put"
 
-// TestACallIsTheSameInAnyPieces: it does not matter into which pieces the bytes of a call are split.
+// TestACallIsTheSameInAnyPieces: a call has the same effect however its bytes are split into pieces.
 func TestACallIsTheSameInAnyPieces(t *testing.T) {
 	whole := append(call(1, putPath, "one"), call(3, putPath, strings.Repeat("x", 3000))...)
 	for piece := 1; piece < 200; piece++ {
@@ -121,7 +121,7 @@ func TestACallIsTheSameInAnyPieces(t *testing.T) {
 }
 
 // TestWhatIsWrittenAtOnceGoesByStream: calls that are written together are sent in the order of their streams,
-// whichever goroutine of the client wrote first. Pings come last.
+// regardless of which goroutine of the client wrote first. Pings come last.
 func TestWhatIsWrittenAtOnceGoesByStream(t *testing.T) {
 	const keepAlive = "/etcdserverpb.Lease/LeaseKeepAlive"
 	open := slices.Concat(headers(1, 0, ":path", keepAlive, "content-type", "application/grpc"),
@@ -140,8 +140,8 @@ func TestWhatIsWrittenAtOnceGoesByStream(t *testing.T) {
 	}
 }
 
-// TestStrangersAreTurnedAway sends bytes of other protocols and frames that no gRPC client sends. The replies must be
-// those of gRPC's server and etcd. Earlier calls must have been answered.
+// TestStrangersAreTurnedAway sends bytes of other protocols, and frames that no gRPC client sends. The replies must be
+// those of gRPC's server and etcd. Calls that were made before must have been answered.
 func TestStrangersAreTurnedAway(t *testing.T) {
 	hello := append([]byte{0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3}, make([]byte, 100)...)
 	for name, test := range map[string]struct {
@@ -199,7 +199,7 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 	}
 }
 
-// TestMessagesThatCannotBeRead: messages that cannot be read get the errors of the gRPC server in etcd 3.4.
+// TestMessagesThatCannotBeRead: a message that cannot be read gets the same error as from the gRPC server in etcd 3.4.
 func TestMessagesThatCannotBeRead(t *testing.T) {
 	begin := headers(1, 0, ":path", putPath, "content-type", "application/grpc", "grpc-encoding", "snappy")
 	for text, want := range map[string]string{
@@ -222,8 +222,8 @@ func TestMessagesThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestAStreamThatNeverReads: a stream gets no more bytes than its window allows. It gets the rest when it enlarges the
-// window. Meanwhile, other streams are not delayed.
+// TestAStreamThatNeverReads: a stream gets no more bytes than its window allows. It gets the rest when the client
+// enlarges the window. Meanwhile, other streams are not delayed.
 func TestAStreamThatNeverReads(t *testing.T) {
 	c, w := opened(t)
 	small := binary.BigEndian.AppendUint32([]byte{0, settingInitialWindow}, 100)
@@ -277,7 +277,7 @@ func TestPings(t *testing.T) {
 	}
 }
 
-// FuzzWire writes arbitrary bytes with or without a preface. No input may fail the run.
+// FuzzWire writes arbitrary bytes, with or without a preface. No input may make the run fail.
 func FuzzWire(f *testing.F) {
 	f.Add(call(1, putPath, "m"), true)
 	f.Add([]byte("GET / HTTP/1.1\r\n\r\n"), false)

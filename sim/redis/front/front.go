@@ -17,8 +17,8 @@ type Redis struct{}
 // Port returns Redis's port.
 func (Redis) Port() int { return 6379 }
 
-// Serial returns false, because a server itself executes the commands of a connection in order and keeps those that it
-// cannot execute yet.
+// Serial returns false, because a server itself executes the commands of a connection in order, and stores those that
+// it cannot execute yet.
 func (Redis) Serial() bool { return false }
 
 // Begin starts a run.
@@ -35,7 +35,7 @@ func (c *callers) Caller(sim.ProcessID) sim.Caller {
 	return k
 }
 
-// Recorded passes the record of a change to a key to the client whose request has made the change.
+// Recorded passes the record of a changed key to the client whose request has changed the key.
 func (c *callers) Recorded(e *history.Event) {
 	for _, k := range c.all {
 		if k.mine[e.By] {
@@ -44,14 +44,14 @@ func (c *callers) Recorded(e *history.Event) {
 	}
 }
 
-// caller is one client. A request belongs to the current attempt of the task that sends it, or to an earlier attempt of
-// the client if it contains a value of that attempt.
+// caller is one client. A request belongs to the current attempt of the task that sends it or, if it contains a value
+// of an earlier attempt of the client, to that attempt (see behalf).
 type caller struct {
 	tasks   []*task // of which the first is the only one, unless Turn is called
 	turn    *task   // the task that sends what is written next; nil: not known
 	calling bool    // see [sim.Tasks]
 	mine    map[history.Attempt]bool
-	// for each value or member that the client has written to locks, the attempt that wrote it last
+	// for each value or member that the client has written to locks: the attempt that wrote it last
 	wrote map[string]history.Attempt
 }
 
@@ -120,9 +120,9 @@ func (k *caller) behalf(args []string) (history.Attempt, error) {
 	return k.sole(args)
 }
 
-// sole returns the attempt of a request if it is not known which task's call has sent the request. It returns the only
-// attempt that is requesting the lock. If several attempts are requesting it, sole returns an error, unless the request
-// cannot concern a key.
+// sole returns the attempt of a request for which it is not known during which task's call it was sent. It returns the
+// only attempt that is requesting the lock. If several attempts are requesting it, sole returns an error, unless the
+// request cannot concern a key.
 func (k *caller) sole(args []string) (of history.Attempt, err error) {
 	asking := 0
 	if k.turn != nil {
@@ -142,7 +142,7 @@ func (k *caller) sole(args []string) (of history.Attempt, err error) {
 	return of, nil
 }
 
-// keyless lists commands that concern no key. A client library sends them to manage its connections.
+// keyless lists commands that do not concern keys. A client library sends them to manage its connections.
 var keyless = []string{"hello", "ping", "client", "auth", "select", "command", "info", "cluster", "readonly", "role",
 	"script", "function", "sentinel", "subscribe", "unsubscribe", "psubscribe", "punsubscribe", "ssubscribe",
 	"sunsubscribe", "quit"}
@@ -177,7 +177,7 @@ func (k *caller) recorded(e *history.Event) {
 	}
 }
 
-// wire implements RESP for one connection. It keeps the bytes of a request that is still incomplete.
+// wire implements RESP for one connection. It stores the bytes of a request that is not complete yet.
 type wire struct {
 	caller *caller
 	server sim.ProcessID
@@ -185,7 +185,7 @@ type wire struct {
 }
 
 // Written sends each complete request to the server. It returns [sim.ErrProtocol] if the bytes are malformed. It also
-// returns an error if it cannot tell which of several tasks sent a request.
+// returns an error if the client has several tasks and it is not known which of them sent a request.
 func (w *wire) Written(l sim.Line, b []byte) error {
 	w.half = append(w.half, b...)
 	for len(w.half) > 0 {

@@ -37,7 +37,7 @@ func resp(args ...string) []byte {
 	return b
 }
 
-// stage is a front with clients. The test plays the part of the servers.
+// stage is a front with clients. The test takes the place of the servers.
 type stage struct {
 	*testing.T
 	all     sim.Callers
@@ -58,7 +58,7 @@ func (s *stage) client(name string) sim.Caller {
 	return s.clients[name]
 }
 
-// ask makes a client send a request to a server. It returns the request as the server receives it.
+// ask makes a client send a request to a server. It returns the request that the server receives.
 func (s *stage) ask(client, server string, args ...string) *sim.Incoming {
 	s.Helper()
 	at := client + ">" + server
@@ -74,7 +74,7 @@ func (s *stage) ask(client, server string, args ...string) *sim.Incoming {
 	return l.asked[len(l.asked)-1]
 }
 
-// does records an effect of the last request that a client sent to the server.
+// does records an effect of the client's last request to the server.
 func (s *stage) does(server string, e history.Event) {
 	e.Process, e.Lock, e.Sent, e.Type = history.Process(server), "lock", s.now, history.OK
 	s.all.Recorded(&e)
@@ -86,8 +86,8 @@ func (s *stage) answer(client, server string, to *sim.Incoming, reply string) {
 }
 
 // TestAConnectionBelongsToAClient: a request belongs to the client of its connection, whatever the request contains. If
-// it contains a value that an earlier attempt of the client has written, it belongs to that attempt, except while the
-// client requests the lock.
+// it contains a value that an earlier attempt of the client has written, it belongs to that attempt, unless the client
+// is requesting the lock.
 func TestAConnectionBelongsToAClient(t *testing.T) {
 	s := newStage(t)
 	of := func(client string, want history.Attempt, args ...string) {
@@ -126,8 +126,8 @@ func TestAConnectionBelongsToAClient(t *testing.T) {
 // TestARequestBelongsToItsTask: a client has several tasks. A request that is sent during a call of a task belongs to
 // that task's attempt, even if it contains another task's value. Code that an earlier call has left running may also
 // send requests. Such a request belongs to the attempt whose value it contains. If it contains no such value, it
-// belongs to the only attempt that requests the lock. If several attempts do, the request is refused unless it concerns
-// no key.
+// belongs to the only attempt that is requesting the lock. If several attempts are requesting it, the request is
+// refused unless it concerns no key.
 func TestARequestBelongsToItsTask(t *testing.T) {
 	s := newStage(t)
 	a := s.client("a").(sim.Tasks)
@@ -169,8 +169,8 @@ func TestARequestBelongsToItsTask(t *testing.T) {
 	of(2, true, "a/2", "DEL", "lock")
 }
 
-// TestTheRoundThatAcquires checks that only the last round of requests counts. The effects of the requests determine
-// which of them belong to that round.
+// TestTheRoundThatAcquires checks that only the last round of requests counts. Which requests belong to that round is
+// determined by their effects.
 func TestTheRoundThatAcquires(t *testing.T) {
 	hash := fmt.Sprintf("%X", sha1.Sum([]byte(acquireScript)))
 	set := []string{"SET", "lock", "v", "NX"}
@@ -233,9 +233,9 @@ func TestTheRoundThatAcquires(t *testing.T) {
 	}
 }
 
-// TestARoundOfSeveralKeys: requests for different keys of the same server belong to one round. A second request for the
-// same key begins the next round. The same holds for transactions, which are identified by the command that executes
-// them.
+// TestARoundOfSeveralKeys: requests for different keys on the same server belong to the same round. A second request
+// for the same key begins the next round. The same holds for transactions, which are identified by the command that
+// executes them.
 func TestARoundOfSeveralKeys(t *testing.T) {
 	s := newStage(t)
 	c := s.client("c")

@@ -11,8 +11,8 @@ import (
 )
 
 // round contains the requests that a client has sent since it began to request the lock. A library may retry several
-// times, each time at several servers or for several keys. A request counts as a request for the lock if any request of
-// the same kind has acquired one of the lock's keys.
+// times, and each time use several servers or several keys. A request counts as a request for the lock if any request
+// of the same kind has acquired one of the lock's keys.
 type round []*request
 
 // request is a request that a client has sent while it was requesting a lock.
@@ -24,8 +24,8 @@ type request struct {
 	took     bool // it has acquired a key of the lock
 }
 
-// place identifies a request by its server, its kind and its key. A round has at most one request per place, so two
-// requests with the same place belong to different rounds.
+// place identifies a request by its server, its kind and its key. A round has at most one request for each place, so
+// two requests with the same place belong to different rounds.
 type place struct {
 	server sim.ProcessID
 	kind   string // name of the command, or hash of the script
@@ -57,9 +57,9 @@ func kindOf(args []string) (kind, key string) {
 	return kind, key
 }
 
-// took marks the request that has acquired a key of the lock. e is the record of the acquired key. If the client sent
-// several requests to the same server at the same time, took marks the last one, because a transaction acquires its
-// keys when its EXEC is executed.
+// took marks the request that has acquired a key of the lock. e is the record of the acquired key. If the client has
+// sent several requests to the same server at the same time, took marks the last of them, because a transaction
+// acquires its keys when its EXEC is executed.
 func (r round) took(e *history.Event) {
 	for _, q := range slices.Backward(r) {
 		if q.at.server == e.Process && q.sent == e.Sent {
@@ -69,7 +69,7 @@ func (r round) took(e *history.Event) {
 	}
 }
 
-// answered records that a request was answered, unless the reply is an error.
+// answered records that a request was answered with a reply other than an error.
 func (r round) answered(to *sim.Incoming, reply []byte) {
 	for _, q := range slices.Backward(r) {
 		if &q.args[0] == &to.Args[0] {
@@ -79,9 +79,9 @@ func (r round) answered(to *sim.Incoming, reply []byte) {
 	}
 }
 
-// acquired returns when the first request of the last round was sent, and which servers granted the lock in that round.
-// If no key was acquired, it returns the time begun and no servers. If no reply granted the lock, it returns the
-// servers whose replies were lost, because the client must then have found its key on them.
+// acquired returns the time at which the first request of the last round was sent, and the servers that granted the
+// lock in that round. If no key was acquired, it returns begun and no servers. If no reply granted the lock, it returns
+// the servers whose replies were lost, because the client must then have found its key on them.
 func (r round) acquired(begun sim.Time) (since sim.Time, granted []sim.ProcessID) {
 	try := r.latest()
 	since = begun
@@ -101,8 +101,8 @@ func (r round) acquired(begun sim.Time) (since sim.Time, granted []sim.ProcessID
 	return since, granted
 }
 
-// latest returns the requests of the last round. Sending a refused or unanswered request again does not begin a new
-// round.
+// latest returns the requests of the last round. If a request that was refused or not answered is sent again, this does
+// not begin a new round.
 func (r round) latest() (try round) {
 	asks := map[string]bool{}
 	for _, q := range r {

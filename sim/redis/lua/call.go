@@ -32,7 +32,7 @@ func (e *Engine) call(L *lua.LState, catch bool) int {
 	return 1
 }
 
-// collect reads the arguments of a redis.call into e.args. If they are invalid, it returns the error.
+// collect stores the arguments of a redis.call in e.args. If they are invalid, it returns the error.
 func (e *Engine) collect(L *lua.LState) (trouble string) {
 	e.args = e.args[:0]
 	top := L.GetTop()

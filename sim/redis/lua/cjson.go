@@ -10,14 +10,14 @@ import (
 )
 
 // This file implements the library cjson of Redis 7.0 (deps/lua/src/lua_cjson.c) with its default settings. The
-// functions that change the settings for all later scripts are not provided. The keys of an object are written in the
+// functions that would change settings for all later scripts are not provided. The keys of an object are written in the
 // order in which the script created them, whereas Redis uses the order of a hash table.
 
 // maxNesting is the maximum depth of nested arrays and objects, both for encoding and for decoding.
 const maxNesting = 1000
 
-// These limits decide whether a table with gaps is encoded as an array. It is not encoded as an array if its largest
-// index is above safeIndex and also above gapRatio times the number of its elements.
+// These limits decide whether a table with gaps can be encoded as an array. It cannot if its largest index is above
+// both safeIndex and gapRatio times the number of its elements.
 const (
 	safeIndex = 10
 	gapRatio  = 2
@@ -157,7 +157,7 @@ func (j *jsonWriter) key(k lua.LValue) {
 }
 
 // length returns the largest index of a table whose keys are all positive integers. It returns 0 if the table is empty,
-// and -1 if it has any other key.
+// and -1 if the table has any other key. If the table has too many gaps, it raises an error.
 func (j *jsonWriter) length(t *lua.LTable) int {
 	greatest, items := 0.0, 0.0
 	for k, _ := t.Next(lua.LNil); k != lua.LNil; k, _ = t.Next(k) {
@@ -192,7 +192,7 @@ type token struct {
 	value lua.LValue // value of a number, true, false or null
 }
 
-// names contains the names of tokens in error messages.
+// names maps each kind of token to its name in error messages.
 var names = map[byte]string{'{': "T_OBJ_BEGIN", '}': "T_OBJ_END", '[': "T_ARR_BEGIN", ']': "T_ARR_END",
 	'"': "T_STRING", '0': "T_NUMBER", 't': "T_BOOLEAN", 'n': "T_NULL", ':': "T_COLON", ',': "T_COMMA", 0: "T_END"}
 
@@ -323,8 +323,8 @@ func (j *jsonReader) number(t token) token {
 	return t
 }
 
-// prefixNumber parses the longest number at the start of a text. It also returns the number's length, or 0 if there is
-// no number.
+// prefixNumber parses the longest number at the start of a text. It also returns the number of bytes, which is 0 if the
+// text does not begin with a number.
 func prefixNumber(s string) (f float64, size int) {
 	end := 0
 	for end < len(s) && end < 1024 && (strings.IndexByte("+-.", s[end]) >= 0 || s[end] >= '0' && s[end] <= '9' ||
@@ -381,8 +381,8 @@ func (j *jsonReader) quoted(t token) token {
 	}
 }
 
-// unicode reads an escape of four hexadecimal digits, or two escapes that form a surrogate pair. Afterwards, j.at is at
-// the last digit.
+// unicode reads an escape of four hexadecimal digits, or two such escapes that form a surrogate pair. Afterward, j.at
+// is at the last digit.
 func (j *jsonReader) unicode(b *strings.Builder) bool {
 	c, ok := j.hex(j.at)
 	size := 6

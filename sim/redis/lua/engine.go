@@ -1,7 +1,7 @@
 // Package lua runs the scripts of a simulated Redis with gopher-lua. Scripts are isolated: a script cannot affect later
 // scripts and cannot observe the host. The package stores no data: whoever creates an [Engine] executes the commands
 // that its scripts call ([Call]) and stores the scripts. The package also formats numbers as C does ([FormatNumber]),
-// and recognizes different spellings of the same script ([Tokens]).
+// and recognizes equivalent variants of a script ([Tokens]).
 package lua
 
 import (
@@ -20,20 +20,20 @@ import (
 // chunk is the name of a script in Redis's error messages.
 const chunk = "user_script"
 
-// maxInstructions is the number of instructions after which a script is stopped. Redis would let it run, and reply BUSY
-// to all other clients.
+// maxInstructions is the number of instructions after which a script is stopped. Redis would let it continue, and reply
+// BUSY to all other clients.
 const maxInstructions = 5_000_000
 
 // maxReply is the maximum length of a script's reply in bytes.
 const maxReply = 64 << 20
 
-// Call executes a command that a script calls. The engine reads the reply, in RESP, before the next call. If the
-// command is refused, there is no reply, and trouble is the error with its code and without the leading '-'.
+// Call executes a command that a script calls. The engine reads the RESP reply before the next call. If the command is
+// refused, there is no reply, and trouble is the error with its code and without the leading '-'.
 type Call func(args []string, resp3 bool) (reply []byte, trouble string)
 
-// Engine is a Lua state that is used for one script after another. Scripts cannot leave anything in it: every table
-// that exists longer than a script is sealed (seal.go), and KEYS and ARGV are new for each script. As in Redis 7, only
-// the sequence of math.random continues from script to script, until the process ends ([Engine.EndLife]).
+// Engine is a Lua state that runs one script after another. Scripts cannot leave anything in it: every table that
+// outlives a script is sealed (seal.go), and KEYS and ARGV are new for each script. As in Redis 7, only the sequence of
+// math.random continues from script to script, until the process ends ([Engine.EndLife]).
 type Engine struct {
 	command Call
 	version string
@@ -89,11 +89,11 @@ func New(version string, call Call) *Engine {
 	return e
 }
 
-// EndLife restarts the sequence of math.random, as in a new process.
+// EndLife restarts the sequence of math.random, because a new process begins.
 func (e *Engine) EndLife() { e.random = bornWith }
 
-// Compile compiles a script so that it runs in the sealed environment. sha is the script's SHA-1 in hexadecimal digits,
-// which identifies the script in errors. If the text is not valid Lua, the error contains the line number.
+// Compile compiles a script for execution in the sealed environment. sha is the script's SHA-1 in hexadecimal digits,
+// which identifies the script in errors. If the text is not valid Lua, the error states the line number.
 func (e *Engine) Compile(text, sha string) (s *Script, err error) {
 	if strings.HasPrefix(text, "#!") {
 		return nil, fmt.Errorf("fencepost: flags in the first line of a script are not simulated")
@@ -134,7 +134,8 @@ func (e *Engine) Run(s *Script, keys, argv []string, resp3 bool) (reply []byte) 
 	return e.run(0, s.sha, chunk, resp3)
 }
 
-// run calls the function on the stack with the arguments that follow it. name and chunk are its names in errors.
+// run calls the function on the Lua stack with the arguments that follow it. name and chunk are the function's names in
+// errors.
 func (e *Engine) run(arguments int, name, chunk string, resp3 bool) (reply []byte) {
 	L := e.state
 	e.budget.left = maxInstructions
@@ -165,7 +166,7 @@ func listOf(L *lua.LState, words []string) *lua.LTable {
 	return t
 }
 
-// textOf returns the text of the error with which a script failed.
+// textOf returns the text of the error that a script has raised.
 func (e *Engine) textOf(err error) string {
 	text := "ERR " + err.Error()
 	if e.budget.left < 0 {

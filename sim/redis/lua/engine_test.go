@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// store is a data set with SET and GET, and an engine whose scripts use it.
+// store is a data set with SET and GET. Its engine runs scripts that use the data.
 type store struct {
 	*Engine
 	data map[string]string
@@ -46,7 +46,7 @@ func check(t *testing.T, what, got, want string) {
 	}
 }
 
-// TestScriptsLeaveNothingBehind runs scripts that try to change state that later scripts share.
+// TestScriptsLeaveNothingBehind runs scripts that try to change state that later scripts would see.
 func TestScriptsLeaveNothingBehind(t *testing.T) {
 	probe :=
 		`return {'no x', type(redis.call), type(string.format), type(table.insert), type(math.random), ("a"):upper(),

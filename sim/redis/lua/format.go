@@ -7,7 +7,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// format implements string.format with the meaning of C. gopher-lua would pass the arguments to Go's fmt, which prints
+// format implements string.format as C's printf would. gopher-lua would pass the arguments to Go's fmt, which prints
 // addresses.
 func (e *Engine) format(L *lua.LState) int {
 	pattern := L.CheckString(1)
@@ -45,7 +45,7 @@ func isSpec(s string) bool {
 	return len(s) <= 10 && digits(width) && digits(precision) && (dot || precision == "")
 }
 
-// formatOne formats one argument. spec is the '%' with its flags, width and precision.
+// formatOne formats a single argument. spec consists of the '%', the flags, the width and the precision.
 func (e *Engine) formatOne(L *lua.LState, spec string, verb byte, arg int) string {
 	switch verb {
 	case 'd', 'i':
@@ -73,7 +73,7 @@ func (e *Engine) formatOne(L *lua.LState, spec string, verb byte, arg int) strin
 	return ""
 }
 
-// checkText returns an argument as a string. It must be a string or a number.
+// checkText returns an argument, which must be a string or a number, as a string.
 func checkText(L *lua.LState, arg int) string {
 	switch v := L.Get(arg).(type) {
 	case lua.LString:

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// functionChunk is the name of a library of functions in Redis's error messages.
+// functionChunk is the name that Redis's error messages use for a library of functions.
 const functionChunk = "user_function"
 
 // flags are the flags that a function can have, in the order in which Redis lists them.
@@ -28,11 +28,11 @@ type Function struct {
 // Has reports whether the function has a flag.
 func (f *Function) Has(flag string) bool { return slices.Contains(f.Flags, flag) }
 
-// badName is Redis's error for the name of a library or of a function.
+// badName is Redis's error for an invalid name of a library or a function.
 const badName = "Library names can only contain letters, numbers, or underscores(_) and must be at least one " +
 	"character long"
 
-// checkName returns an error text if a library or a function must not have the name, and "" otherwise.
+// checkName returns an error text if a library or a function cannot have the name, and "" otherwise.
 func checkName(name string) string {
 	odd := func(r rune) bool {
 		return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
@@ -43,9 +43,9 @@ func checkName(name string) string {
 	return ""
 }
 
-// Load runs the code of a library, without its first line, and returns the functions that it registers. While the code
-// runs, the only global that it can use is redis. The functions can still use the local variables of the code when they
-// are called later.
+// Load runs the code of a library, without its first line, and returns the functions that the code registers. While the
+// code runs, the only global that it can use is redis. When a function is called later, it can still use the local
+// variables of the code.
 func (e *Engine) Load(code string) (list []*Function, trouble string) {
 	f, err := e.compile(code, functionChunk)
 	if err != nil {
@@ -83,12 +83,12 @@ type libraryState struct {
 	list    []*Function // functions that the library being loaded has registered
 }
 
-// see makes the fields of globals visible in env.
+// see makes the fields of the table globals visible in the table env.
 func (s *libraryState) see(globals *lua.LTable) {
 	s.env.Metatable.(*lua.LTable).RawSetString("__index", globals)
 }
 
-// openFunctions creates the globals for libraries of functions. It is called before KEYS and ARGV exist.
+// openFunctions creates the globals that libraries of functions use. It is called before KEYS and ARGV exist.
 func (e *Engine) openFunctions() {
 	L := e.state
 	s := &e.library
@@ -219,7 +219,8 @@ type Library struct {
 	Functions  []*Function
 }
 
-// ParseLibrary reads the first line of a library: "#!lua name=NAME". body is the rest, which begins with a line break.
+// ParseLibrary reads the first line of a library: "#!lua name=NAME". body is the rest of the code, which begins with a
+// line break.
 func ParseLibrary(code string) (name, body, trouble string) {
 	if !strings.HasPrefix(code, "#!") {
 		return "", "", "Missing library metadata"
@@ -253,7 +254,7 @@ func ParseLibrary(code string) (name, body, trouble string) {
 	return name, code[end:], ""
 }
 
-// Describe appends an entry of FUNCTION LIST.
+// Describe appends the library's entry in the reply to FUNCTION LIST.
 func (l *Library) Describe(w *resp.Writer, withCode bool) {
 	w.ReplyMap(3 + map[bool]int{true: 1}[withCode])
 	for _, text := range []string{"library_name", l.Name, "engine", "LUA", "functions"} {

@@ -68,7 +68,7 @@ func SHA1Hex(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// errorReply implements redis.error_reply. It adds the code ERR to a message without a code.
+// errorReply implements redis.error_reply. If the message has no error code, it adds the code ERR.
 func errorReply(L *lua.LState) int {
 	s, ok := L.Get(1).(lua.LString)
 	if !ok || L.GetTop() != 1 {
@@ -95,7 +95,7 @@ func statusReply(L *lua.LState) int {
 	return 1
 }
 
-// toString implements tostring. It does not print addresses, which would differ between runs.
+// toString implements tostring without printing addresses, which would differ between runs.
 func (e *Engine) toString(L *lua.LState, v lua.LValue) string {
 	if f, ok := L.GetMetaField(v, "__tostring").(*lua.LFunction); ok {
 		L.Push(f)
@@ -175,7 +175,7 @@ func (e *Engine) ownMath() map[string]lua.LGFunction {
 	}
 }
 
-// cGeneral formats a finite number like C's %.<digits>g. The other values are handled by the caller.
+// cGeneral formats a finite number like C's %.<digits>g. The caller handles all other values.
 func cGeneral(f float64, digits int) string {
 	s := strconv.FormatFloat(f, 'e', digits-1, 64)
 	mantissa, exponent, _ := strings.Cut(s, "e")

@@ -66,8 +66,8 @@ func toNumber(L *lua.LState) int {
 	return 1
 }
 
-// readInBase parses an integer like C's strtoul. A negative number counts down from 2^64. A number that is too large
-// becomes the largest possible number.
+// readInBase parses an integer like C's strtoul. A negative number wraps around: -1 becomes 2^64-1. A number that is
+// too large becomes the largest possible number.
 func readInBase(s string, base int) (lua.LNumber, bool) {
 	s, _, _ = strings.Cut(s, "\x00")
 	s = strings.Trim(s, space)
@@ -92,7 +92,7 @@ func readInBase(s string, base int) (lua.LNumber, bool) {
 }
 
 // takesNumbers changes a library function so that it converts string arguments to numbers by Lua's rules. first is the
-// number of the first argument that it converts.
+// position of the first argument that it converts.
 func (e *Engine) takesNumbers(library *lua.LTable, name string, first int) {
 	inner := library.RawGetString(name).(*lua.LFunction).GFunction
 	library.RawSetString(name, e.state.NewFunction(func(L *lua.LState) int {
@@ -111,8 +111,8 @@ func (e *Engine) takesNumbers(library *lua.LTable, name string, first int) {
 	}))
 }
 
-// arithmetic adds the arithmetic operators to the metatable of strings. gopher-lua looks there before it converts
-// strings to numbers by its own rules.
+// arithmetic adds the arithmetic operators to the metatable of strings. gopher-lua uses them there before it would
+// convert strings to numbers by its own rules.
 func (e *Engine) arithmetic(strings *lua.LTable) {
 	for event, operate := range map[string]func(a, b float64) float64{
 		"__add": func(a, b float64) float64 { return a + b },

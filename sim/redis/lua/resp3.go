@@ -9,11 +9,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// isRESP3 reports whether RESP3 has values of this kind but RESP2 does not.
+// isRESP3 reports whether values of this kind exist in RESP3 but not in RESP2.
 func isRESP3(kind byte) bool { return strings.IndexByte("_%~,#=", kind) >= 0 }
 
-// fromRESP3 converts a RESP3 value for a script that has called redis.setresp(3). A map becomes a table with a field
-// map, and so on. head is the content of the value's first line, and line is the index after that line.
+// fromRESP3 converts a RESP3 value for a script that has called redis.setresp(3). For example, a map becomes a table
+// with a field named map. head is the content of the value's first line, and line is the index after that line.
 func fromRESP3(L *lua.LState, b, head []byte, line int) (lua.LValue, int) {
 	wrapped := func(name string, v lua.LValue) lua.LValue {
 		t := L.CreateTable(0, 1)
@@ -66,9 +66,9 @@ func (e *Engine) answerBool(v bool) {
 	}
 }
 
-// answerRESP3 appends a table that represents a double, a map, a set, a big number or a verbatim string. It returns
-// false if the table does not represent any of these. Pairs and members are written in the order in which the script
-// created them; the order in Redis is not defined.
+// answerRESP3 appends the value of a table that represents a double, a map, a set, a big number or a verbatim string.
+// It returns false if the table represents none of these. Pairs and members are written in the order in which the
+// script created them; the order in Redis is not defined.
 func (e *Engine) answerRESP3(t *lua.LTable, depth int) bool {
 	if n, ok := t.RawGetString("double").(lua.LNumber); ok {
 		if text := FormatNumber(float64(n), 17); e.client3 {
@@ -101,8 +101,8 @@ func (e *Engine) answerRESP3(t *lua.LTable, depth int) bool {
 	return true
 }
 
-// answerText appends a table that represents a big number or a verbatim string. It returns false if the table
-// represents neither.
+// answerText appends the value of a table that represents a big number or a verbatim string. It returns false if the
+// table represents neither.
 func (e *Engine) answerText(t *lua.LTable) bool {
 	if number, ok := t.RawGetString("big_number").(lua.LString); ok {
 		text := strings.NewReplacer("\r", " ", "\n", " ").Replace(string(number))

@@ -2,8 +2,8 @@ package lua
 
 import "strings"
 
-// Tokens returns the tokens of a script, separated by spaces, so that equivalent spellings of a script give the same
-// string. It knows only the lexical rules of Lua that lock scripts need. For other texts it returns "".
+// Tokens returns the tokens of a script, separated by spaces, so that equivalent variants of a script give the same
+// string. It knows only those lexical rules of Lua that lock scripts need. For any other text it returns "".
 func Tokens(text string) string {
 	var b strings.Builder
 	calling := 0 // how many tokens of `redis . call (` have just been read
@@ -37,7 +37,7 @@ func Tokens(text string) string {
 	return b.String()
 }
 
-// readCall recognizes the four tokens of `redis . call (`. read is the number of these tokens that come before token.
+// readCall recognizes the four tokens of `redis . call (`. read says how many of these tokens have come before token.
 // readCall returns this number plus one if token is the next of the four, and 0 otherwise.
 func readCall(read int, token string) int {
 	want := [...]string{"redis", ".", "call", "("}

@@ -3,8 +3,8 @@ package resp
 import "strings"
 
 // Match reports whether s matches a glob-style pattern by the rules of Redis's stringmatchlen (util.c): '*', '?',
-// '[a-z]', '[^a]', and '\' before a character that stands for itself. If a set is not closed, it extends to the end of
-// the pattern. As in Redis, the empty string matches only the empty pattern.
+// '[a-z]' and '[^a]' have their usual meaning, and '\' makes the next character stand for itself. If a set is not
+// closed, it extends to the end of the pattern. As in Redis, the empty string matches only the empty pattern.
 func Match(pattern, s string) bool {
 	for ; pattern != "" && s != ""; s = s[1:] {
 		switch pattern[0] {
@@ -42,8 +42,8 @@ func Match(pattern, s string) bool {
 	return pattern == "" && s == ""
 }
 
-// matchSet reports whether c is in the set at the start of a pattern. rest is the part of the pattern that begins with
-// the set's ']'.
+// matchSet reports whether c is in the set with which a pattern begins. rest is the part of the pattern that begins
+// with the set's ']'.
 func matchSet(pattern string, c byte) (in bool, rest string) {
 	set := pattern[1:]
 	not := set != "" && set[0] == '^'

@@ -22,7 +22,7 @@ func ParseInt(s string) (int64, bool) {
 	return v, err == nil
 }
 
-// ParseDouble parses a score like Redis. It accepts what C's strtod accepts, except leading white space, NaN, and
+// ParseDouble parses a score like Redis. It accepts whatever C's strtod accepts, except leading white space, NaN, and
 // numbers that are too large or too small for a double.
 func ParseDouble(s string) (float64, bool) {
 	if s == "" || strings.IndexByte(" \t\r\n\v\f", s[0]) >= 0 {
@@ -32,8 +32,8 @@ func ParseDouble(s string) (float64, bool) {
 	return f, ok && !ranged
 }
 
-// Strtod parses all of s like C's strtod: a decimal, hexadecimal or infinite number, with optional white space before
-// it. NaN is not accepted. ranged reports whether the number is too large or too small for a double.
+// Strtod parses the whole of s like C's strtod: a decimal, hexadecimal or infinite number, which may be preceded by
+// white space. NaN is not accepted. ranged reports whether the number is too large or too small for a double.
 func Strtod(s string) (f float64, ranged, ok bool) {
 	s = strings.TrimLeft(s, " \t\r\n\v\f")
 	if s == "" {

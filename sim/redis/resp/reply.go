@@ -11,7 +11,7 @@ import (
 // Port is Redis's default port. Every simulated Redis server listens on it.
 const Port = "6379"
 
-// Errors that several commands return.
+// Errors that several commands reply with.
 const (
 	ErrSyntax    = "ERR syntax error"
 	ErrNotInt    = "ERR value is not an integer or out of range"
@@ -57,7 +57,7 @@ func (w *Writer) ReplyMap(pairs int) {
 // ReplySet appends the header of a set with count elements.
 func (w *Writer) ReplySet(count int) { w.head(either[byte](w.RESP3, '~', '*'), count) }
 
-// ReplyPush appends the header of a push with the given number of parts. A push is not a reply to a request.
+// ReplyPush appends the header of a push with the given number of elements. A push is not a reply to a request.
 func (w *Writer) ReplyPush(parts int) { w.head(either[byte](w.RESP3, '>', '*'), parts) }
 
 func (w *Writer) head(sort byte, count int) {
@@ -74,7 +74,7 @@ func (w *Writer) ReplyDouble(text string) {
 	}
 }
 
-// ReplyText appends a text for human readers. In RESP2 it is a bulk string.
+// ReplyText appends a text that is meant for people. In RESP2 it is a bulk string.
 func (w *Writer) ReplyText(text string) {
 	if w.RESP3 {
 		w.head('=', len("txt:")+len(text))
@@ -91,7 +91,7 @@ func either[T any](first bool, a, b T) T {
 	return b
 }
 
-// ReplyError appends an error. The first word of the text is the kind of error.
+// ReplyError appends an error. The text begins with the error code.
 func (w *Writer) ReplyError(text string) { w.Out = sim.AppendLine(w.Out, '-', text) }
 
 // ReplyStatus appends a simple string.

@@ -76,7 +76,7 @@ func Parse(b []byte) (v Value, rest []byte) {
 	return v, rest
 }
 
-// Elements returns how many values follow the header of an aggregate. n is the number in the header.
+// Elements returns the number of values that follow the header of an aggregate. n is the number that the header states.
 func Elements(kind byte, n int) int {
 	switch kind {
 	case '%':
@@ -131,7 +131,7 @@ func (v Value) Texts() (list []string) {
 	return list
 }
 
-// Number returns the value as an integer, whether it is encoded as an integer or as text.
+// Number returns the value as an integer. The value may be encoded as an integer or as text.
 func (v Value) Number() int64 {
 	n, _ := strconv.ParseInt(v.Text, 10, 64)
 	return n

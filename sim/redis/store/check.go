@@ -2,8 +2,7 @@ package store
 
 import "github.com/fencepost-sim/fencepost/checker/history"
 
-// look records that the current script has read a key or one of its members, or that the current transaction watches
-// it.
+// look says that the current script has read a key or one of its members, or that the current transaction watches it.
 type look struct {
 	name, member string          // names of the key and the member; an empty member means the whole key
 	of           history.Attempt // owner of the key or member at that time
@@ -11,16 +10,16 @@ type look struct {
 	absent       bool
 }
 
-// Command is called when a command begins. check states what the command checks before it changes its key.
+// Command is called when a command begins. check says what the command checks before it changes its key.
 // CheckNotRecorded means that records do not state this check.
 func (d *Data) Command(check history.Check) { d.check = check }
 
-// Depends adds a check that the current command makes before its change. It is called if the command's arguments show
-// that the command makes this check.
+// Depends adds another check that the current command makes before its change. It is called if the command's arguments
+// show that the command makes this check.
 func (d *Data) Depends(on history.Check) { d.check = max(d.check, on) }
 
-// Look records that the current script or transaction has looked at a key or member. Later commands of the script or
-// transaction may depend on this.
+// Look records that the current script or transaction has read or watches a key or member. Later commands of the script
+// or transaction may depend on this.
 func (d *Data) Look(name, member string, check history.Check) {
 	l := look{name: name, member: member, check: check}
 	if k := d.keys[name]; k != nil {
@@ -31,15 +30,14 @@ func (d *Data) Look(name, member string, check history.Check) {
 	d.looks = append(d.looks, l)
 }
 
-// Looks returns the number of recorded looks at keys.
+// Looks returns how many looks at keys are recorded.
 func (d *Data) Looks() int { return len(d.looks) }
 
-// Forget drops all recorded looks at keys except the first n.
+// Forget drops the recorded looks at keys, except for the first n.
 func (d *Data) Forget(n int) { d.looks = d.looks[:n] }
 
-// checked returns what a request has checked before it changes a key or a member. The argument by is the attempt to
-// which the request belongs, and of is the owner of the key or member. A look at another member of the same owner
-// counts too.
+// checked returns what a request has checked before it changes a key or a member. by is the attempt to which the
+// request belongs, and of is the owner of the key or member. A look at another member of the same owner counts too.
 func (d *Data) checked(by history.Attempt, name, member string, of history.Attempt) history.Check {
 	c := d.check
 	if c == history.CheckNotRecorded || by == "" {

@@ -1,10 +1,10 @@
 // Package store holds the data of a simulated Redis server: which keys exist, who owns them, when they expire, and what
-// is recorded about them. It also contains the append-only file, which is a list of effects, and when each effect is on
-// disk.
+// is recorded about them. It also contains the append-only file, which is a list of effects, and determines when each
+// effect is on disk.
 //
 // Strings, deadlines, owners, and expired keys that still exist are stored in this package. All other values are stored
 // in miniredis. While miniredis executes a command, it is lent the strings that the command needs. Every change is made
-// by a method that writes its record, logs its effect for the file and the replicas, and notifies the node.
+// by a method that writes its record, logs its effect for the append-only file and the replicas, and notifies the node.
 package store
 
 import (
@@ -20,10 +20,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// Entry holds everything about an existing key except its data in miniredis.
+// Entry contains everything about an existing key, except for the data that is in miniredis.
 type Entry struct {
 	of history.Attempt // the attempt that set the key
-	// members maps the key's fields, members or elements to their owners; nil for a string.
+	// members maps the key's fields, members or elements to their owners. It is nil for a string.
 	members map[string]history.Attempt
 	timers  map[string]timer // deadlines of fields that are not hidden
 	past    []HiddenField    // in the order in which they expired
@@ -39,7 +39,8 @@ type Entry struct {
 // miniredis.
 //
 // Invariant: every key in miniredis is also in the map. Every key in the map is also in miniredis, except for a string
-// that is not lent, and for a hash whose fields are all hidden. miniredis itself has no deadlines.
+// that is not lent to miniredis at the moment, and for a hash whose fields are all hidden. miniredis itself stores no
+// deadlines.
 type Data struct {
 	mini *miniredis.Miniredis
 	DB   *miniredis.RedisDB // code outside Data that changes a key in it must then call Settle for the key
@@ -82,12 +83,12 @@ type Server interface {
 	// Replica reports whether the node is a replica. If it is, its master decides which keys expire, and records the
 	// changes to keys.
 	Replica() bool
-	// Log logs an effect of the current turn of the event loop, for the file and for the replicas. LogCommand logs a
-	// command in the same way.
+	// Log logs an effect of the current turn of the event loop, for the append-only file and for the replicas.
+	// LogCommand logs a command in the same way.
 	Log(e Effect)
 	LogCommand(args []string)
-	// Changed is called after each change of a key. It is also called, with expired true, after an expired key was
-	// deleted.
+	// Changed is called after each change of a key. It is also called after an expired key was deleted; expired is then
+	// true.
 	Changed(name string, expired bool)
 	// Flushed is called before all keys are removed.
 	Flushed()
@@ -109,7 +110,7 @@ type Onlooker interface {
 	Due(d time.Duration) history.Time
 }
 
-// maxMade is the number of created keys after which miniredis is replaced with a new one, because miniredis keeps a
+// maxMade is the number of key creations after which miniredis is replaced with a new one, because miniredis keeps a
 // version number for each removed key forever.
 const maxMade = 1 << 16
 
@@ -121,7 +122,7 @@ func (a appender) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// New returns the data of a node. It is slow, because miniredis registers all its commands.
+// New returns the data of a node. It takes a long time, because miniredis registers all its commands.
 func New(node Server) *Data {
 	d := &Data{node: node, keys: map[string]*Entry{}}
 	d.renew()
@@ -164,7 +165,7 @@ func (d *Data) Pass(args []string) {
 // Begin begins a turn of the event loop. wall is the time of the wall clock in ns.
 func (d *Data) Begin(wall int64) { d.Wall, d.Now = wall, millis(wall) }
 
-// Quietly calls f and suppresses records and effects, because they have been written before.
+// Quietly calls f. Meanwhile, it suppresses records and effects, because they have been written before.
 func (d *Data) Quietly(f func()) {
 	was := d.Loading
 	d.Loading = true
@@ -181,7 +182,7 @@ func (d *Data) Peek(name string) *Entry { return d.keys[name] }
 // Exists reports whether a key exists, even if it is hidden.
 func (d *Data) Exists(name string) bool { return d.keys[name] != nil || d.IsHidden(name) }
 
-// LogCommand logs a command as it was executed, for the file and for the replicas.
+// LogCommand logs a command as it was executed, for the append-only file and for the replicas.
 func (d *Data) LogCommand(args []string) { d.node.LogCommand(args) }
 
 // Reset returns d to its initial state, for the next run.
@@ -220,7 +221,7 @@ func (d *Data) Type(name string) string {
 	return d.DB.Type(name)
 }
 
-// Vacate removes the value of a key that a command is about to replace. Settle must be called after the command.
+// Vacate removes the value of a key, because a command is about to replace it. Settle must be called after the command.
 func (d *Data) Vacate(name string) {
 	if k := d.keys[name]; k != nil {
 		d.drop(name, k)
@@ -243,7 +244,7 @@ func (d *Data) drop(name string, k *Entry) {
 	}
 }
 
-// add adds an entry for a new key and returns it.
+// add creates an entry for a new key and returns it.
 func (d *Data) add(name string, of history.Attempt, text bool) *Entry {
 	d.made++
 	d.births++
@@ -283,7 +284,7 @@ func (d *Data) expireAt(name string, k *Entry, when int64) {
 	d.push(deadline{when: when, seq: d.seq, name: name, key: k})
 }
 
-// push adds an entry to the heap. If many entries have become obsolete, it removes them.
+// push adds an entry to the heap. If the heap contains many obsolete entries, push removes them.
 func (d *Data) push(e deadline) {
 	if len(d.deadlines) > 64+4*max(len(d.keys), d.stood) {
 		d.deadlines.keep(stands)

@@ -5,7 +5,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// Op is the kind of an effect. The kinds that locks often use are stored without an argument list, which saves memory.
+// Op is the kind of an effect. Kinds that locks often use are stored without an argument list, which saves memory.
 type Op uint8
 
 const (
@@ -20,8 +20,9 @@ const (
 	OpShardPublish               // SPUBLISH key value; only for replicas
 )
 
-// Effect is one change to the data as stored in the append-only file. It uses absolute times and has a fixed outcome,
-// so replaying all effects of a node in order gives the node's data. It also states the attempt that made the change.
+// Effect is a single change to the data, in the form in which it is stored in the append-only file. It uses absolute
+// times and has a fixed outcome, so replaying all effects of a node in order gives the node's data. It also names the
+// attempt that made the change.
 type Effect struct {
 	Op      Op
 	Key     string
@@ -32,8 +33,8 @@ type Effect struct {
 	At      int64 // when the change was made, in ns on the node's monotonic clock
 }
 
-// Apply applies an effect, on a replica or on a node that loads its file. It does not use a clock and writes no
-// records.
+// Apply applies an effect, on a replica or on a node that loads its append-only file. It does not use a clock and
+// writes no records.
 func (d *Data) Apply(e *Effect) {
 	d.Attempt = e.Attempt
 	k := d.keys[e.Key]
@@ -64,7 +65,7 @@ func (d *Data) Apply(e *Effect) {
 	}
 }
 
-// Remake appends effects that create the key again.
+// Remake appends to the list the effects that create the key again.
 func (k *Key) Remake(list []Effect) []Effect {
 	if k.Type == "string" {
 		return append(list, Effect{Op: OpSet, Key: k.Name, Value: k.Value, When: k.Deadline, Attempt: k.Owner})
@@ -93,7 +94,7 @@ func (k *Key) Remake(list []Effect) []Effect {
 	return list
 }
 
-// pushAll appends effects that create a list again, one element at a time, each with its owner.
+// pushAll appends to the list the effects that create a list key again, one element at a time, each with its owner.
 func (k *Key) pushAll(list []Effect) []Effect {
 	owners := map[string]history.Attempt{}
 	for _, m := range k.Members {

@@ -15,7 +15,7 @@ const Never int64 = math.MaxInt64
 // stored and returned as given, but no timer is set for them.
 const LastTimed = math.MaxInt64/1_000_000 - 1
 
-// EndOf returns the wall-clock time, in ns, at which a key with the given deadline (in ms) has expired. The key exists
+// EndOf returns the wall-clock time, in ns, from which a key with the given deadline (in ms) is expired. The key exists
 // until the millisecond of its deadline has passed.
 func EndOf(when int64) int64 { return (when + 1) * 1_000_000 }
 
@@ -28,7 +28,7 @@ func millis(wall int64) int64 {
 	return ms
 }
 
-// deadline is an entry in the heap of deadlines. It is valid only while its key or field has the same seq.
+// deadline is an entry in the heap of deadlines. It is valid as long as its key or field has the same seq as the entry.
 type deadline struct {
 	when  int64
 	seq   uint64 // orders equal deadlines: the one set first expires first
@@ -87,7 +87,7 @@ func (h *deadlines) sift(i int) {
 	}
 }
 
-// keep keeps only the entries that the callback accepts.
+// keep removes the entries that the callback does not accept.
 func (h *deadlines) keep(valid func(deadline) bool) {
 	*h = slices.DeleteFunc(*h, func(d deadline) bool { return !valid(d) })
 	for i := len(*h)/2 - 1; i >= 0; i-- {
@@ -95,7 +95,8 @@ func (h *deadlines) keep(valid func(deadline) bool) {
 	}
 }
 
-// NextDeadline returns the earliest deadline, in ms, among the keys that are not hidden, or Never.
+// NextDeadline returns the earliest deadline, in ms, of the keys that are not hidden. It returns Never if there is
+// none.
 func (d *Data) NextDeadline() int64 {
 	for len(d.deadlines) > 0 && !stands(d.deadlines[0]) {
 		d.deadlines.pop()
@@ -114,8 +115,8 @@ func (d *Data) Until(when int64) history.Time {
 	return d.Onlooker.Due(timeUntil(EndOf(when), d.Wall))
 }
 
-// DueAt returns the keys whose deadline has passed at the wall-clock time wall (in ns), with the earliest deadline
-// first. It changes nothing.
+// DueAt returns the keys whose deadlines have passed at the wall-clock time wall (in ns), in the order of their
+// deadlines. It changes nothing.
 func (d *Data) DueAt(wall int64) (names []string) {
 	var due deadlines
 	for _, e := range d.deadlines {

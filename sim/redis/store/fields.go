@@ -19,7 +19,7 @@ type timer struct {
 	seq  uint64 // number of its entry in the heap of deadlines
 }
 
-// HiddenField is a field that has expired and still exists. Its value is stored here and not in miniredis.
+// HiddenField is a field that has expired but still exists. Its value is stored here and not in miniredis.
 type HiddenField struct {
 	Member
 	ended bool // its end has been recorded
@@ -49,15 +49,14 @@ func (k *Entry) HasField(field string) bool {
 // IsPast reports whether a field is hidden.
 func (k *Entry) IsPast(field string) bool { return k.pastAt(field) >= 0 }
 
-// Past returns the number of hidden fields.
+// Past returns how many fields are hidden.
 func (k *Entry) Past() int { return len(k.past) }
 
 func (k *Entry) pastAt(field string) int {
 	return slices.IndexFunc(k.past, func(f HiddenField) bool { return f.Name == field })
 }
 
-// endOf returns the time at which a member expires: its own deadline or the deadline of its key (when), whichever is
-// earlier.
+// endOf returns the time at which a member expires: its own deadline or that of its key (when), whichever is earlier.
 func (k *Entry) endOf(member string, when int64) int64 {
 	if t, is := k.timers[member]; is {
 		return min(when, t.when)
@@ -65,7 +64,7 @@ func (k *Entry) endOf(member string, when int64) int64 {
 	return when
 }
 
-// untimed drops the deadlines of all fields, and all hidden fields, because another value replaces the hash.
+// untimed drops all hidden fields and the deadlines of all fields, because the hash is replaced with another value.
 func (d *Data) untimed(name string, k *Entry) {
 	k.timers = nil
 	d.setPast(name, k, nil)
@@ -122,7 +121,7 @@ func (d *Data) MoveFieldDeadline(name string, k *Entry, field string, when int64
 	d.write(&moved)
 }
 
-// ReplaceField prepares a write to a field. It removes the field's deadline, and the field is no longer hidden. It
+// ReplaceField prepares a write to a field. It removes the field's deadline and makes a hidden field visible. It
 // reports whether the field was hidden. The caller must then set the field in miniredis and call Settle.
 func (d *Data) ReplaceField(name string, k *Entry, field string) (hidden bool) {
 	delete(k.timers, field)
@@ -139,8 +138,8 @@ func (d *Data) SetPastValue(k *Entry, field, value string) {
 	f.Value, f.Owner = value, d.Attempt
 }
 
-// FindField looks up a field of a hash. On a master, it deletes the field if it is hidden and returns true. The caller
-// must then publish "hexpired" and call EndFields.
+// FindField looks up a field of a hash. On a master, if the field is hidden, it deletes the field and returns true. The
+// caller must then publish "hexpired" and call EndFields.
 func (d *Data) FindField(name string, k *Entry, field string) (expired bool) {
 	if k == nil || d.silent() {
 		return false
@@ -152,13 +151,14 @@ func (d *Data) FindField(name string, k *Entry, field string) (expired bool) {
 	return i >= 0
 }
 
-// reapField deletes a hidden field. The deletion does not belong to an attempt.
+// reapField deletes a hidden field. No attempt is recorded as the cause.
 func (d *Data) reapField(name string, k *Entry, i int) {
 	d.logDeletion(name, k.past[i].Name, "")
 	d.setPast(name, k, slices.Delete(slices.Clone(k.past), i, i+1))
 }
 
-// wornKeys returns the names of the keys that have hidden fields, sorted. Without such keys, it allocates nothing.
+// wornKeys returns the sorted names of the keys that have hidden fields. If there are no such keys, it allocates no
+// memory.
 func (d *Data) wornKeys() []string {
 	if len(d.worn) == 0 {
 		return nil
@@ -180,9 +180,9 @@ func (d *Data) reapFields() {
 	}
 }
 
-// DropField deletes a field, even a hidden one, because the current request gives it a deadline that has passed. If
-// overdue is true, the request named an absolute time, and the record says that the field expired. Otherwise the record
-// says that the request deleted the field.
+// DropField deletes a field, which may be hidden, because the current request gives it a deadline that has passed.
+// overdue is true if the request has stated an absolute time; the field is then recorded as expired. Otherwise it is
+// recorded as deleted by the request.
 func (d *Data) DropField(name string, k *Entry, field string, when int64, overdue bool) {
 	if i := k.pastAt(field); i >= 0 {
 		d.reapField(name, k, i) // its end has been recorded
@@ -207,8 +207,7 @@ func (d *Data) DropField(name string, k *Entry, field string, when int64, overdu
 	}
 }
 
-// logDeletion logs the deletion of a field. The argument by is the attempt that deleted the field, or empty if no
-// attempt did.
+// logDeletion logs the deletion of a field. by is the attempt that deleted the field, or empty if no attempt did.
 func (d *Data) logDeletion(name, field string, by history.Attempt) {
 	asking := d.Attempt
 	d.Attempt = by
@@ -283,8 +282,8 @@ func (d *Data) unveilFields() {
 	}
 }
 
-// hideAgain hides fields of a key that has become visible again. These fields were already hidden when the key was
-// hidden.
+// hideAgain hides fields of a key that has become visible again. These are the fields that were hidden when the key
+// became hidden.
 func (d *Data) hideAgain(name string, list []HiddenField) {
 	k := d.keys[name]
 	for _, f := range list {
@@ -293,7 +292,7 @@ func (d *Data) hideAgain(name string, list []HiddenField) {
 	}
 }
 
-// copyTimers copies the deadlines of fields and the hidden fields to another key.
+// copyTimers copies the hidden fields and the deadlines of fields to another key.
 func (d *Data) copyTimers(to string, t, k *Entry) {
 	for _, field := range slices.Sorted(maps.Keys(k.timers)) {
 		d.setTimer(to, t, field, k.timers[field].when)
@@ -323,5 +322,5 @@ func (k *Key) timeField(m Member) []string {
 	return []string{"hpexpireat", k.Name, strconv.FormatInt(m.When, 10), "FIELDS", "1", m.Name}
 }
 
-// Obeys reports whether the node replays changes, or is a replica whose master decides which fields expire.
+// Obeys reports whether the node is replaying changes, or is a replica. A replica's master decides which fields expire.
 func (d *Data) Obeys() bool { return d.silent() }

@@ -7,19 +7,19 @@ import (
 
 const (
 	postponeLimit = 2 * time.Second // how long a write waits for a running fsync, on the wall clock
-	// how long after a write the operating system writes the data to disk by itself
+	// how long the operating system waits after a write before it writes the data to disk by itself
 	writeBack = 30 * int64(time.Second)
 )
 
-// File is the append-only file and its state. Effects are appended to a buffer. The buffer is then written with
-// write(2). From then on, its effects survive the end of the process. An fsync follows. From then on, they also survive
-// a power loss.
+// File is the append-only file and its state. Effects are appended to a buffer, which is then written with write(2).
+// From then on, the effects survive the end of the process. An fsync follows; after it, the effects also survive a
+// power loss.
 //
-// The file schedules no events. Its state is computed from times when it is needed. Times are in ns on the node's
-// monotonic clock, except two times that are on the wall clock. Redis 7.0 counts these two in whole seconds
-// (server.unixtime, in flushAppendOnlyFile of aof.c). Therefore the fsync of each second starts when a second of the
-// wall clock starts. Redis 8 counts them in milliseconds (server.mstime), and an fsync starts a second after the last
-// fsync.
+// The file schedules no events. Whenever its state is needed, it is computed from the times of past events. Times are
+// in ns on the node's monotonic clock, except for two times that are on the wall clock. Redis 7.0 counts these two in
+// whole seconds (server.unixtime, in flushAppendOnlyFile of aof.c). Therefore the fsync of each second starts when a
+// second of the wall clock starts. Redis 8 counts them in milliseconds (server.mstime), and an fsync starts a second
+// after the last fsync.
 type File struct {
 	effects []Effect
 	words   []string // memory for the args of the effects
@@ -29,9 +29,9 @@ type File struct {
 	unit      int64 // the unit in which Redis counts times of the wall clock, in ns
 	offset    int64 // wall clock minus monotonic clock
 
-	// The fields below are numbers of effects: synced <= covered <= written <= appended <= len(effects). All five
-	// numbers are counted at the end of a turn of the event loop, so that a transaction or script is either kept or
-	// lost completely.
+	// The fields below are numbers of effects: synced <= covered <= written <= appended <= len(effects). All five are
+	// determined at the end of a turn of the event loop, so that a transaction or script is either kept or lost
+	// completely.
 	appended, written, covered, synced int
 
 	running bool  // an fsync of the first covered effects is running
@@ -62,21 +62,21 @@ func (a *File) Forget() {
 // All returns all effects, including those that are not on disk yet.
 func (a *File) All() []Effect { return a.effects }
 
-// Add appends an effect that was made at the time now. The effect is not written to the file before Commit.
+// Add appends an effect that was made at the time now. The effect is written to the file by the next Commit.
 func (a *File) Add(e Effect, now int64) {
 	e.At = now
 	a.effects = append(a.effects, e)
 }
 
-// Keep returns a copy of an argument list that stays valid as long as the file exists.
+// Keep returns a copy of an argument list. The copy stays valid as long as the file exists.
 func (a *File) Keep(name string, args []string) []string {
 	from := len(a.words)
 	a.words = append(append(a.words, name), args...)
 	return a.words[from:len(a.words):len(a.words)]
 }
 
-// Replace replaces all effects in the file with those in list. The new effects count as added at the time now, and as
-// already on disk.
+// Replace replaces all effects in the file with those in the list. The new effects count as added at the time now, and
+// as being on disk.
 func (a *File) Replace(list []Effect, now int64) {
 	a.Forget()
 	for i := range list {
@@ -84,8 +84,8 @@ func (a *File) Replace(list []Effect, now int64) {
 	}
 }
 
-// Commit writes the effects that were added since the last Commit, if there are any. While an fsync is running, it may
-// postpone the write. The argument now is the current time.
+// Commit writes the effects, if any, that were added since the last Commit. While an fsync is running, it may postpone
+// the write. now is the current time.
 func (a *File) Commit(now int64) {
 	if len(a.effects) == a.appended {
 		return
@@ -110,7 +110,7 @@ func (a *File) write(now int64) {
 	a.written, a.waiting = a.appended, false
 }
 
-// advance updates the state of the file to the time now.
+// advance brings the state of the file up to the time now.
 func (a *File) advance(now int64) {
 	switch a.policy {
 	case Everysec:
@@ -170,12 +170,12 @@ func (a *File) wallUnits(now int64) int64 {
 	return units
 }
 
-// after converts a time of the wall clock, in units of a.unit nanoseconds, into a time of the simulation, and adds d.
-// It assumes that the clock is not changed in the meantime.
+// after converts a wall-clock time, in units of a.unit nanoseconds, to a time on the monotonic clock, and adds d. It
+// assumes that the wall clock is not changed in the meantime.
 func (a *File) after(units int64, d time.Duration) int64 { return units*a.unit + int64(d) - a.offset }
 
 // SyncAlways starts the fsync that the policy Always requires. wait reports whether replies must wait for an fsync.
-// began reports whether a new fsync has begun. In this case, the caller must call Finish when the fsync ends.
+// began reports whether a new fsync has begun. If so, the caller must call Finish when the fsync ends.
 func (a *File) SyncAlways(now int64) (wait, began bool) {
 	switch {
 	case a.written == a.synced:
@@ -200,13 +200,13 @@ func (a *File) Takes() time.Duration { return time.Duration(a.fsyncTime) }
 // Len returns the number of effects in the file.
 func (a *File) Len() int { return len(a.effects) }
 
-// Synced returns the number of effects that are on disk at now.
+// Synced returns the number of effects that are on disk at the time now.
 func (a *File) Synced(now int64) int {
 	a.advance(now)
 	return a.synced
 }
 
-// SyncedAt returns the time at which the first count effects will be on disk with the policy Everysec, if nothing
+// SyncedAt returns the time at which the given number of effects will be on disk with the policy Everysec, if nothing
 // changes until then. It works on a copy, so the file itself does not change.
 func (a File) SyncedAt(count int) int64 {
 	for a.synced < count && a.stepEverysec(math.MaxInt64) {
@@ -219,8 +219,8 @@ func (a *File) Finish() {
 	a.running, a.synced = false, a.covered
 }
 
-// ClockChanged sets the new offset between the two clocks. If the wall clock was set back, the next background fsync is
-// delayed, as in Redis.
+// ClockChanged sets the new offset between the two clocks. If the wall clock was set back, this delays the next
+// background fsync, as in Redis.
 func (a *File) ClockChanged(mono, wall int64) {
 	a.advance(mono)
 	a.offset = wall - mono
@@ -233,8 +233,8 @@ func (a *File) Slow(now int64, by time.Duration) {
 	a.fsyncTime += int64(by)
 }
 
-// Settled returns the times, up to now, at which the pending writes reach the disk. It works on a copy, so the file
-// itself does not change.
+// Settled returns the times, up to now, at which pending writes reach the disk. It works on a copy, so the file itself
+// does not change.
 func (a File) Settled(now int64) []time.Duration {
 	var at []time.Duration
 	switch a.policy {
@@ -252,7 +252,7 @@ func (a File) Settled(now int64) []time.Duration {
 	return at
 }
 
-// Crash removes all effects that are not on disk at the time now, when the power is lost.
+// Crash simulates a power loss at the time now: it removes all effects that are not on disk yet.
 func (a *File) Crash(now int64) {
 	a.advance(now)
 	clear(a.effects[a.synced:])
@@ -263,13 +263,14 @@ func (a *File) Crash(now int64) {
 type Policy uint8
 
 const (
-	// None means that the node has no file. It restarts empty, even after a clean shutdown (save "", appendonly no).
+	// None means that the node has no file. The node is empty after a restart, even after a clean shutdown (save "",
+	// appendonly no).
 	None Policy = iota
 	// Everysec writes to the file before the reply, and fsyncs in the background once per second of the wall clock. A
 	// write is synced at once if there was no fsync in the current second, and otherwise when the next second begins.
-	// While an fsync is running, writes wait for it for up to about two seconds, but replies do not wait.
+	// While an fsync is running, writes are postponed for up to about two seconds, but replies do not wait.
 	Everysec
-	// Always fsyncs before the reply. Requests that arrive during an fsync share the next fsync.
+	// Always fsyncs before the reply. Requests that arrive during an fsync share the fsync after it.
 	Always
 	// No never calls fsync. The operating system writes the data to disk about 30 s later.
 	No
@@ -277,7 +278,7 @@ const (
 
 var policyNames = [...]string{"none", "everysec", "always", "no"}
 
-// String returns the policy's name in redis.conf, or "none".
+// String returns the name that redis.conf uses for the policy, or "none".
 func (p Policy) String() string {
 	if int(p) >= len(policyNames) {
 		return "unknown"

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// slowFile reimplements flushAppendOnlyFile (aof.c) of Redis line by line. It is called every millisecond and after
+// slowFile reimplements Redis's flushAppendOnlyFile (aof.c) line by line. It is called every millisecond and after
 // every write.
 type slowFile struct {
 	now, offset              int64 // in ms; offset is the wall clock minus now
@@ -53,8 +53,8 @@ func (s *slowFile) flush() {
 	}
 }
 
-// TestEverysecIsComputedAsRedisDoesItStepByStep compares what is on disk, according to File and slowFile, at every
-// millisecond of random runs.
+// TestEverysecIsComputedAsRedisDoesItStepByStep compares, at every millisecond of random runs, what is on disk
+// according to File and according to slowFile.
 func TestEverysecIsComputedAsRedisDoesItStepByStep(t *testing.T) {
 	const ms = int64(time.Millisecond)
 	for seed := range uint64(300) {
@@ -96,7 +96,7 @@ func TestEverysecIsComputedAsRedisDoesItStepByStep(t *testing.T) {
 }
 
 // TestSettledForeseesWhatAPowerLossWouldTakeAtEachMillisecond compares the times that Settled returns with what a power
-// loss at each millisecond destroys.
+// loss at each millisecond would destroy.
 func TestSettledForeseesWhatAPowerLossWouldTakeAtEachMillisecond(t *testing.T) {
 	const ms = int64(time.Millisecond)
 	for seed := range uint64(80) {

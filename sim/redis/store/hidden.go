@@ -14,13 +14,14 @@ import (
 // A master records what its clients can see. When a key becomes hidden, the master records it as gone. When the key
 // becomes visible again, the master records it as set again.
 
-// hiddenKey is a key that exists but is not visible. Its value is stored here and not in miniredis.
+// hiddenKey is a key that still exists but is not visible. Its value is stored here and not in miniredis.
 type hiddenKey struct {
 	Key
 	born uint64 // see Entry
 }
 
-// ExpireDue hides each key and field whose deadline has passed at the time d.Now, in the order of the deadlines.
+// ExpireDue hides each key and field whose deadline has passed at the time d.Now. It does so in the order of the
+// deadlines.
 func (d *Data) ExpireDue() {
 	for len(d.deadlines) > 0 {
 		top := d.deadlines[0]
@@ -66,7 +67,7 @@ func (d *Data) Revive() {
 	d.reviveFields()
 }
 
-// show makes a hidden key visible but does not record this. The caller must remove the key from d.hidden.
+// show makes a hidden key visible without recording this. The caller must remove the key from d.hidden.
 func (d *Data) show(h *hiddenKey) {
 	d.Quietly(func() {
 		for _, e := range h.Remake(nil) {
@@ -87,7 +88,7 @@ func (d *Data) Unveil() {
 	d.unveilFields()
 }
 
-// NoteEnds marks the end of each hidden key or field as already recorded.
+// NoteEnds marks the end of every hidden key and field as already recorded.
 func (d *Data) NoteEnds() {
 	for i := range d.hidden {
 		d.hidden[i].ended = true

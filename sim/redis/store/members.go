@@ -34,7 +34,7 @@ func hasMembers(kind string) bool {
 	return kind == "hash" || kind == "zset" || kind == "set" || kind == "list"
 }
 
-// members returns the members of a key, with their values, sorted by name.
+// members returns a key's members and their values, sorted by name.
 func (d *Data) members(name string, k *Entry) []Member {
 	kind := d.Type(name)
 	if !hasMembers(kind) {
@@ -72,9 +72,9 @@ func Elements(values []string) (list []Member) {
 	return list
 }
 
-// elements returns names for the elements of a list. The name is the value; further elements with the same value are
-// named "value#2", "value#3" and so on. If one of several equal elements is removed, it is not known which of them it
-// was, so the last one is assumed.
+// elements returns names for the elements of a list. An element's name is its value; further elements with the same
+// value are named "value#2", "value#3" and so on. If one of several equal elements is removed, it is not known which
+// one, so the last is assumed.
 func elements(values []string) (names []string) {
 	seen := map[string]int{}
 	for _, v := range values {
@@ -87,8 +87,8 @@ func elements(values []string) (names []string) {
 	return names
 }
 
-// Change describes the effect of a command on a key, as far as a comparison of the data before and after the command
-// does not show it.
+// Change describes those effects of a command on a key that a comparison of the data before and after the command does
+// not show.
 type Change struct {
 	Replaced bool     // a new key has replaced the key
 	Set      []string // members that were set, including those that existed before
@@ -98,8 +98,9 @@ type Change struct {
 	When     int64    // deadline of each field in Set; 0: the deadlines do not change
 }
 
-// NotYetDue lists the members of a sorted set whose score is a time after now. The score may be in seconds,
-// milliseconds, microseconds or nanoseconds since 1970. The unit is the one in which the score is closest to now.
+// NotYetDue lists the members of a sorted set whose scores are times in the future. A score may be in seconds,
+// milliseconds, microseconds or nanoseconds since 1970. NotYetDue assumes the unit in which the score is closest to
+// now.
 func (d *Data) NotYetDue(name string) (list []string) {
 	k := d.keys[name]
 	if k == nil || d.Type(name) != "zset" || d.Now <= 0 {
@@ -173,10 +174,10 @@ func (d *Data) disown(name string, k *Entry, m Member) {
 	d.recordMember(name, m, k, d.Attempt)
 }
 
-// keeps reports whether a field keeps its owner although a command has set it again, to the same value. This is the
-// case if the owner also has another member, which the command has not set. For example, each reader of a read-write
-// lock sets the field "mode" to "read". An owner without another member may have lost the lock to a client that uses
-// the same value.
+// keeps reports whether a field keeps its owner although a command has set it again to the same value. The owner is
+// kept if it also has another member, which the command has not set. For example, each reader of a read-write lock sets
+// the field "mode" to "read". An owner without another member may have lost the lock to a client that uses the same
+// value.
 func (k *Entry) keeps(m Member, c Change) bool {
 	if m.Owner == "" || !slices.Contains(c.Same, m.Name) {
 		return false
@@ -189,8 +190,8 @@ func (k *Entry) keeps(m Member, c Change) bool {
 	return false
 }
 
-// overwrite records that the owners have lost a key because a command replaces it. If neither the old key nor the new
-// key has members, it records nothing, because the record of the new key is enough.
+// overwrite records that the owners have lost a key because a command has replaced it. If neither the old key nor the
+// new key has members, it records nothing, because the record of the new key is sufficient.
 func (d *Data) overwrite(name string, k *Entry, byMembers bool) {
 	if k.members != nil || byMembers {
 		d.recordGone(name, k, history.Deleted, d.Attempt)
@@ -199,7 +200,7 @@ func (d *Data) overwrite(name string, k *Entry, byMembers bool) {
 	}
 }
 
-// recordMember records that a member was created or set again. The member's previous owner is passed as was.
+// recordMember records that a member was created or set again. was is the member's previous owner.
 func (d *Data) recordMember(name string, m Member, k *Entry, was history.Attempt) {
 	if d.silent() {
 		return
@@ -276,12 +277,12 @@ type Title struct {
 // Title returns the name of the key, the member and the owner.
 func (h *Holding) Title() Title { return Title{h.Name, h.Member, h.Owner} }
 
-// Gone returns a record that the holding has ended.
+// Gone returns the record that says that the holding has ended.
 func (h *Holding) Gone(why history.Why) history.Event {
 	return history.Event{F: history.KeyGone, Lock: history.Lock(h.Name), Member: h.Member, Of: h.Owner, Why: why}
 }
 
-// holdings appends the holdings of one key.
+// holdings appends the holdings of a single key to the list.
 func (k *Key) holdings(list []Holding) []Holding {
 	if !hasMembers(k.Type) {
 		return append(list, Holding{k.Name, "", k.Owner, k.Value, k.Type == "string", k.Deadline, k.ended})
@@ -297,8 +298,8 @@ func (k *Key) holdings(list []Holding) []Holding {
 	return list
 }
 
-// holding returns a member of the key as a Holding. Its deadline is the deadline of the key or of the member, whichever
-// is earlier.
+// holding returns a member of the key as a Holding. The holding's deadline is that of the key or of the member,
+// whichever is earlier.
 func (k *Key) holding(m Member, ended bool) Holding {
 	h := Holding{k.Name, m.Name, m.Owner, m.Value, true, k.Deadline, ended}
 	if m.When != 0 {
@@ -324,8 +325,8 @@ func (h *Holding) compare(o *Holding) int {
 	return strings.Compare(h.Member, o.Member)
 }
 
-// Pair compares two lists that are sorted by key and member. It calls take once for each key or member that is in at
-// least one of the lists. An argument of take is nil if the key or member is missing from that list.
+// Pair compares two lists that are sorted by key and member. It calls take once for each key or member that occurs in
+// either list. If the key or member is missing from a list, the corresponding argument of take is nil.
 func Pair(before, after []Holding, take func(before, after *Holding)) {
 	for len(before) > 0 || len(after) > 0 {
 		order := 0

@@ -2,8 +2,8 @@ package store
 
 import "strings"
 
-// Events is a set of classes of keyspace notifications and of the channels to which they are sent (notify.c of Redis).
-// Each constant has a comment with its letter in notify-keyspace-events.
+// Events is a set that contains classes of keyspace notifications, and the kinds of channels to which they are sent
+// (notify.c of Redis). Each constant has a comment with its letter in notify-keyspace-events.
 type Events uint16
 
 const (
@@ -54,7 +54,7 @@ next:
 	return e, ""
 }
 
-// String prints the classes as Redis does. If all classes for which A stands are enabled, it prints A and no other
+// String formats the classes as Redis does. If all classes for which A stands are enabled, it writes A and no other
 // class, not even n.
 func (e Events) String() string {
 	var b strings.Builder
@@ -70,7 +70,7 @@ func (e Events) String() string {
 	return b.String()
 }
 
-// Notify publishes an event of a key if its class is enabled.
+// Notify publishes an event of a key if the event's class is enabled.
 func (d *Data) Notify(class Events, event, name string) {
 	if d.Notifies&class == 0 || d.Loading {
 		return

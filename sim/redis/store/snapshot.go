@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Key is the complete state of a key, as an outside observer sees it.
+// Key is the complete state of a key, as seen from outside.
 type Key struct {
 	Name string
 	Type string // the type as the command TYPE names it
@@ -47,7 +47,7 @@ func (d *Data) Snapshot() *Snapshot {
 }
 
 // NewestFirst returns the names of the keys that the callback selects, including hidden keys. The key that was created
-// last is the first.
+// last comes first.
 func (d *Data) NewestFirst(in func(name string) bool) (names []string) {
 	type birth struct {
 		name string
@@ -86,14 +86,15 @@ func (d *Data) look(name string) Key {
 	return l
 }
 
-// whole returns the whole value of a key that is not a string, in RESP.
+// whole returns, in RESP, the whole value of a key that is not a string.
 func (d *Data) whole(name, kind string) string {
 	whole := slices.Clone(wholeOf[kind])
 	whole[1] = name
 	return d.Ask(whole...)
 }
 
-// Ask makes miniredis execute a command and returns the reply to the caller. The reply is not sent to the client.
+// Ask makes miniredis execute a command and returns the reply to the caller of Ask. The client does not receive this
+// reply.
 func (d *Data) Ask(args ...string) string {
 	from := len(d.Out)
 	d.Pass(args)

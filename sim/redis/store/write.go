@@ -8,13 +8,13 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// All changes to the data are made by the few functions below. This ensures that each change has its record and its log
-// entry, and that transactions that watch the key are notified.
+// All changes to the data are made by the few functions below. In this way, each change has its record and its log
+// entry, and transactions that watch the key are notified.
 
 // timeUntil returns the time from now until at (both in ns), or zero if at has passed.
 func timeUntil(at, now int64) time.Duration { return time.Duration(max(at-now, 0)) }
 
-// SetString sets a key to a string, regardless of the key's previous type.
+// SetString sets a key to a string. The key may have had any type before.
 func (d *Data) SetString(name, value string, when int64) {
 	k := d.Find(name)
 	was := history.Attempt("")
@@ -71,8 +71,8 @@ func (d *Data) Rename(to, from string, k *Entry) {
 	d.gone(from, k, history.Deleted, d.Attempt)
 }
 
-// SetNumber sets the value of a counter. The effect must have been logged. k is the counter's entry, or nil if the
-// counter does not exist. An existing counter keeps its owner and its deadline.
+// SetNumber sets the value of a counter. The effect must already have been logged. k is the counter's entry, or nil if
+// the counter does not exist. An existing counter keeps its owner and its deadline.
 func (d *Data) SetNumber(name, value string, k *Entry) {
 	made := k == nil
 	if made {
@@ -85,8 +85,7 @@ func (d *Data) SetNumber(name, value string, k *Entry) {
 	}
 }
 
-// Remove deletes an existing key. The argument by is the attempt whose request deletes the key, or empty if no request
-// does.
+// Remove deletes an existing key. by is the attempt whose request deletes the key, or empty if no request does.
 func (d *Data) Remove(name string, why history.Why, by history.Attempt) {
 	k := d.keys[name]
 	d.drop(name, k)
@@ -107,7 +106,7 @@ func (d *Data) Overdue(name string, when int64) {
 	d.Remove(name, history.Expired, "")
 }
 
-// Flush removes all data at the request of a client or an operator.
+// Flush removes all data because a client or an operator has requested it.
 func (d *Data) Flush(why history.Why) {
 	for _, name := range slices.Sorted(maps.Keys(d.keys)) {
 		d.recordGone(name, d.keys[name], why, d.Attempt)
@@ -116,7 +115,7 @@ func (d *Data) Flush(why history.Why) {
 	d.node.Log(Effect{Op: OpFlush})
 }
 
-// DropAll removes all data without records.
+// DropAll removes all data without recording this.
 func (d *Data) DropAll() {
 	d.node.Flushed()
 	d.Clear()
@@ -148,8 +147,7 @@ func (d *Data) MoveDeadline(name string, k *Entry, when int64) {
 	d.recordProlonged(name, k, from, when)
 }
 
-// recordSet records that a key, or each of its members, was created or overwritten. The key's previous owner is passed
-// as was.
+// recordSet records that a key, or each of its members, was created or overwritten. was is the key's previous owner.
 func (d *Data) recordSet(name, value string, k *Entry, was history.Attempt) {
 	if d.silent() {
 		return
@@ -164,8 +162,8 @@ func (d *Data) recordSet(name, value string, k *Entry, was history.Attempt) {
 		Checked: d.checked(d.Attempt, name, "", was), Value: value, Until: d.Until(k.When)})
 }
 
-// silent reports whether the node must not write records. Replayed effects have been recorded before, and a replica's
-// changes are recorded by its master.
+// silent reports whether the node must not write records. Effects that are replayed have been recorded before, and a
+// replica's changes are recorded by its master.
 func (d *Data) silent() bool { return d.Loading || d.node.Replica() }
 
 // Record records an event of a key, unless the node is silent.

@@ -20,7 +20,7 @@ type ZooKeeper struct{}
 // Port returns ZooKeeper's port for clients.
 func (ZooKeeper) Port() int { return 2181 }
 
-// Serial returns false, because members themselves keep the requests of a connection in order.
+// Serial returns false, because members themselves handle the requests of a connection in order.
 func (ZooKeeper) Serial() bool { return false }
 
 // Begin starts a run.
@@ -28,14 +28,16 @@ func (ZooKeeper) Begin() sim.Callers {
 	return &callers{znodes: map[string]history.Attempt{}}
 }
 
-// callers holds the clients of one run. The clients share it because a client may delete another client's znode.
+// callers holds the clients of one run. Its data is shared by all clients, because a client may delete another client's
+// znode.
 type callers struct {
-	// znodes maps the znodes that clients have requested to the attempts that requested them. The keys are paths; for a
-	// sequential znode, the path without the number is also a key.
+	// znodes maps the znodes that clients have requested to the attempts that requested them. The keys are paths. For a
+	// sequential znode, the path without the number is a key as well.
 	znodes map[string]history.Attempt
 }
 
-// Recorded does nothing, because only the ensemble as a whole grants a lock.
+// Recorded does nothing. The records would only show which servers have granted a lock, but here a lock is granted by
+// the ensemble as a whole.
 func (c *callers) Recorded(*history.Event) {}
 
 // Caller returns a new client that has not sent a request yet.
@@ -48,18 +50,18 @@ type caller struct {
 	since   sim.Time
 }
 
-// Begin begins an attempt. If the client does not request the lock in this attempt, the given time is used as the time
-// of the request.
+// Begin begins an attempt. If the client never requests the lock in this attempt, the time given here counts as the
+// time of the request.
 func (c *caller) Begin(a history.Attempt, now sim.Time) { c.attempt, c.since = a, now }
 
-// Try returns when the client last requested a sequential ephemeral znode in its attempt. It returns no servers,
-// because only the ensemble as a whole grants a lock.
+// Try returns the time at which the client last requested a sequential ephemeral znode in its attempt. It returns no
+// servers, because a lock is granted by the ensemble as a whole.
 func (c *caller) Try() (since sim.Time, granted []sim.ProcessID) { return c.since, nil }
 
 // Wire returns the client's end of a new connection.
 func (c *caller) Wire(sim.ProcessID) sim.Wire { return &wire{caller: c} }
 
-// wire implements ZooKeeper's protocol for one connection. It keeps the bytes of a frame that is still incomplete.
+// wire implements ZooKeeper's protocol for one connection. It stores the bytes of a frame that is not complete yet.
 type wire struct {
 	*caller
 	half []byte
@@ -161,7 +163,7 @@ func sameClient(a, b history.Attempt) bool {
 	return x == y
 }
 
-// closings lists the replies that a member sends in place of a frame when it closes a connection.
+// closings lists the replies that a member sends instead of a frame when it closes a connection.
 var closings = []string{zookeeper.ClosedReply, raft.Unavailable}
 
 // Arrived delivers the member's frames unchanged.

@@ -50,7 +50,7 @@ func create(path string, flags int32) []byte {
 	return r.Int(flags).Framed()
 }
 
-// TestFramesAreCutWherever: it does not matter into which pieces the bytes of requests are split.
+// TestFramesAreCutWherever: requests have the same effect however their bytes are split into pieces.
 func TestFramesAreCutWherever(t *testing.T) {
 	stream := slices.Concat(enter, create("/locks/l/lock-", jute.EphemeralSequential),
 		jute.Head(-2, jute.Ping).Framed())
@@ -68,8 +68,8 @@ func TestFramesAreCutWherever(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoFrame checks bytes from a client that are not a frame. The member must get a request to which it reacts
-// like a real server.
+// TestWhatIsNoFrame checks bytes from a client that are not a frame. They must become a request to which the member
+// reacts like a real server.
 func TestWhatIsNoFrame(t *testing.T) {
 	for _, c := range []struct{ what, bytes, want string }{
 		{"a word", "ruok", "ruok of "},
@@ -92,9 +92,9 @@ func TestWhatIsNoFrame(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotSimulatedIsNamed: operations that members serve are passed on. If an operation of ZooKeeper is not
-// simulated, the error names it. Operations that ZooKeeper does not have are passed on, since members refuse them as
-// ZooKeeper does.
+// TestWhatIsNotSimulatedIsNamed: if ZooKeeper has an operation but members do not serve it, the error names the
+// operation. All other operations are passed on to the member, even operations that ZooKeeper does not have, since
+// members refuse those as ZooKeeper does.
 func TestWhatIsNotSimulatedIsNamed(t *testing.T) {
 	var named []string
 	for op := jute.Op(-20); op < 200; op++ {

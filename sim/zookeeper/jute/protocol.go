@@ -58,7 +58,7 @@ func (o Op) String() string {
 	return Unknown
 }
 
-// Reserved xids, for requests and replies that the client does not number.
+// Reserved xids, for requests and replies to which the client gives no number.
 const (
 	XidEvent   int32 = -1
 	XidPing    int32 = -2
@@ -116,7 +116,7 @@ const (
 	RecursiveWatch  int32 = 1
 )
 
-// Permissions (ZooDefs.Perms). All combines all of them.
+// Permissions (ZooDefs.Perms). All is the combination of the others.
 const (
 	Read   int32 = 1
 	Write  int32 = 2

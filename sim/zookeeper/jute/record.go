@@ -1,8 +1,8 @@
 // Package jute implements ZooKeeper's protocol between clients and servers: the encoding of records, the numbers of
-// operations, errors and events, and the frames that both sides send. It does not implement the behavior of servers.
+// operations, errors and events, and the frames that both sides send. It does not implement how servers behave.
 //
-// A frame is a length of four bytes, followed by a record. A client's first record requests a session. Each of its
-// later records begins with an operation and a number that the client has chosen (xid). Each reply begins with that
+// A frame consists of a length of four bytes, followed by a record. A client's first record requests a session. Each of
+// its later records begins with an operation and a number that the client has chosen (xid). Each reply begins with that
 // number, the server's zxid and an error code.
 package jute
 
@@ -86,7 +86,7 @@ func (f *Fields) Flag() bool {
 	return b != nil && b[0] != 0
 }
 
-// Buffer reads a buffer. null reports whether it is null, which differs from empty.
+// Buffer reads a buffer. null reports whether it is null, which is not the same as empty.
 func (f *Fields) Buffer() (s string, null bool) {
 	n := f.Int()
 	if n == -1 {
@@ -125,8 +125,8 @@ const longest = 16 << 20
 // ErrNoFrame reports that the bytes from a server are not a frame.
 var ErrNoFrame = errors.New("jute: the bytes are not a frame of ZooKeeper's protocol")
 
-// ReadFrame reads the next record from a server. It returns ErrNoFrame if the frame is too long. It also returns errors
-// of the reader.
+// ReadFrame reads the next record from a server. If the frame is too long, it returns ErrNoFrame. It also returns the
+// reader's errors.
 func ReadFrame(in io.Reader) (Fields, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(in, head[:]); err != nil {

@@ -119,8 +119,8 @@ func section(say func(...any) any, leases coordination.LeasesGetter, identity st
 	say("FENCEPOST", "RELEASED", name, identity)
 }
 
-// leads waits for the time in an environment variable, and reports whether the client is still the leader after that.
-// If the client loses the lead before, leads returns false immediately.
+// leads waits for the number of milliseconds in an environment variable, and reports whether the client is still the
+// leader after that. If the client loses the lead before that, leads returns false immediately.
 func leads(stopped <-chan struct{}, variable string) bool {
 	n, err := strconv.Atoi(env(variable))
 	if err != nil {

@@ -1,4 +1,4 @@
-// Program does what its first argument says and prints the results. It prints no times.
+// Program performs the action that its first argument names, and prints the results. It prints no times.
 package main
 
 import (
@@ -25,7 +25,7 @@ func main() {
 	what()
 }
 
-// threads lets goroutines wait for each other, for mutexes and for timers.
+// threads makes goroutines wait for each other, for mutexes and for timers.
 func threads() {
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -55,7 +55,7 @@ func threads() {
 	fmt.Println(sum, n)
 }
 
-// pipe sends more than a pipe holds.
+// pipe writes more to a pipe than the pipe can hold.
 func pipe() {
 	r, w, err := os.Pipe()
 	fmt.Println(err)
@@ -99,7 +99,7 @@ func dial() net.Conn {
 	return c
 }
 
-// echo talks to a server that sends everything back, on several connections at once.
+// echo sends data to an echo server, on several connections at once.
 func echo() {
 	var all sync.WaitGroup
 	for i := range 3 {

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// output redirects its standard output, first to a pipe and then to a connection that sends back what is written to it.
-// It then closes its standard error. Other threads already exist at this time.
+// output redirects its standard output, first to a pipe and then to a connection with an echo server. It then closes
+// its standard error. By then, it has several threads.
 func output() {
 	fmt.Println("before")
 	var all sync.WaitGroup

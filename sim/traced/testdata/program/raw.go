@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rdtsc and rdtscp read the processor's counter.
+// rdtsc and rdtscp read the CPU's time-stamp counter.
 func rdtsc() uint64
 func rdtscp() uint64
 
@@ -38,7 +38,7 @@ func raw(nr uintptr, args ...any) (int, syscall.Errno) {
 	return int(n), e
 }
 
-// changes makes all calls that change files, in a folder of its own.
+// changes makes all system calls that change files, in a folder of its own.
 func changes() {
 	dir := os.Args[2]
 	syscall.Chdir(dir)
@@ -100,7 +100,7 @@ func changes() {
 	fmt.Println(info.ModTime().UnixNano())
 }
 
-// rare makes calls that interpreters and libraries seldom make, such as older variants of common calls.
+// rare makes system calls that interpreters and libraries seldom make, such as older variants of common calls.
 func rare() {
 	var ends [2]int32
 	_, e := raw(unix.SYS_PIPE, unsafe.Pointer(&ends))
@@ -136,7 +136,7 @@ func rare() {
 	connections()
 }
 
-// waits waits for a file by select and by ppoll.
+// waits waits for a file with select and with ppoll.
 func waits(fd int) (bool, int, int) {
 	var set syscall.FdSet
 	set.Bits[fd/64] |= 1 << (fd % 64)
@@ -147,7 +147,7 @@ func waits(fd int) (bool, int, int) {
 	return set.Bits[fd/64] != 0, selected, polled
 }
 
-// processes makes calls about processes, processors and times, and forks a process.
+// processes makes system calls that concern processes, CPUs and CPU time, and forks a process.
 func processes() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -182,7 +182,7 @@ func processes() {
 	fmt.Println("fork", e, ended == int(pid), status.ExitStatus(), err)
 }
 
-// connections sends and receives messages in parts, and ends its own half of a connection.
+// connections sends and receives messages in parts, and closes its own half of a connection.
 func connections() {
 	c := dial()
 	f, _ := c.(interface{ File() (*os.File, error) }).File()
@@ -205,7 +205,7 @@ func connections() {
 	fmt.Println(raw(unix.SYS_CLOSE_RANGE, 0, 0, 0))
 }
 
-// lacking makes calls that are answered as on a system that lacks or forbids them.
+// lacking makes system calls that fail in virtual time as if the kernel lacked or forbade them.
 func lacking() {
 	fd, _ := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	fmt.Println(syscall.Bind(fd, &syscall.SockaddrInet4{Port: 8000}), syscall.Listen(fd, 1))

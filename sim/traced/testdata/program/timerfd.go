@@ -37,7 +37,7 @@ func timerfdRead(fd, size int) (n uint64, err error) {
 	return n, err
 }
 
-// polled returns what poll reports about a file within the given number of milliseconds.
+// polled returns what poll reports about a file descriptor within the given number of milliseconds.
 func polled(fd, milliseconds int) (int16, int) {
 	p := struct {
 		fd              int32
@@ -47,7 +47,7 @@ func polled(fd, milliseconds int) (int16, int) {
 	return p.revents, int(n)
 }
 
-// timerfd sets timer files, waits for them in several ways, and makes invalid calls.
+// timerfd sets several timerfds, waits for them in several ways, and makes invalid calls.
 func timerfd() {
 	const nonBlocking, absolute = syscall.O_NONBLOCK, 1
 	const step = 200 * time.Millisecond
@@ -85,7 +85,7 @@ func timerfd() {
 	fmt.Println(timerfdGet(again))
 	fmt.Println(polled(again, int(2*step/time.Millisecond)))
 
-	// A second file for the same timer, watched by an edge-triggered epoll file.
+	// A second descriptor for the same timer, watched by an edge-triggered epoll instance.
 	other, _ := syscall.Dup(again)
 	timerfdSet(other, 0, 0, 1)
 	fmt.Println(polled(again, 1000))
@@ -103,7 +103,7 @@ func timerfd() {
 	syscall.Close(other)
 	syscall.Close(again)
 
-	// Times of day, and times that are over.
+	// Wall-clock times, and times in the past.
 	day, _ := timerfdCreate(0, 0)
 	for _, clock := range []struct {
 		fd     int

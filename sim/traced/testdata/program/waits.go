@@ -9,7 +9,7 @@ import (
 	"unsafe"
 )
 
-// absolute waits until given times of several clocks, and prints whether it has waited for that long.
+// absolute waits until several clocks show given times, and prints whether it has waited long enough.
 func absolute() {
 	const wait = 50 * time.Millisecond
 	word := uint32(1)
@@ -55,8 +55,8 @@ func absolute() {
 	took("sleep, for a time", sleep(wall, 0, &syscall.Timespec{Nsec: int64(wait)}))
 }
 
-// until waits for 10 s. If its argument says so, it instead uses a timer file to wait until the wall clock shows 10 s
-// more than now.
+// until waits for 10 s. If its argument says so, it instead uses a timerfd to wait until the wall clock has advanced by
+// 10 s.
 func until() {
 	flags, ts := uintptr(0), syscall.Timespec{Sec: 10}
 	how, timer := strings.CutSuffix(os.Args[2], " by a timer file")
@@ -76,7 +76,7 @@ func until() {
 	syscall.Syscall6(syscall.SYS_CLOCK_NANOSLEEP, 0, flags, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
 }
 
-// options sets options of TCP sockets, and prints what it reads back.
+// options sets options of TCP sockets, and prints the values that it reads back.
 func options() {
 	const socket, tcp, ip, six = syscall.SOL_SOCKET, syscall.IPPROTO_TCP, syscall.IPPROTO_IP, syscall.IPPROTO_IPV6
 	type bytes = []byte
