@@ -141,7 +141,7 @@ func (t *judge) calm(s *trace.Stuck) string {
 		return t.Time(f.Start) < s.Until && (over == trace.Open || t.Time(over) > s.Since)
 	}
 	if slices.ContainsFunc(t.Unfelt, meanwhile) {
-		kinds = append(kinds, "one of the resource, which nobody used")
+		kinds = append(kinds, "a fault of the resource, which nobody used")
 	}
 	if len(kinds) == 0 {
 		return "no fault was under way"
@@ -187,8 +187,8 @@ func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about histo
 	keys := t.standing(a.Lock, now.at)
 	if key, crash := t.crashedOwner(t.blocking(keys), now.at); key != nil {
 		owner := t.ProcessOf(key.of)
-		return Cause{Kind: StuckBehindCrashed}, owner, sentence("%s crashed at %v%s; its key on %s, set at %v, is "+
-			"still there and %s.", capital(string(owner)), t.Time(crash), t.crashText(owner, crash),
+		return Cause{Kind: StuckBehindCrashed}, owner, sentence("%s crashed at %v%s; its key on %s, set at %v, "+
+			"is still there and %s.", capital(string(owner)), t.Time(crash), t.crashText(owner, crash),
 			t.History.Events[key.set].Process, t.Time(key.set), t.dueText(key, now)), []int{key.set, crash}
 	}
 	g := t.crashedHolder(a.Lock, now.at)
@@ -209,8 +209,8 @@ func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about histo
 	story, taken := "No living process held it.", t.Spent(a.Lock, now.at)
 	t.facts.spent = taken >= 0
 	if g != nil {
-		story, witness = sentence("No living process held it: %s, the last to hold it, crashed at %v%s, and its key "+
-			"is gone.", g.Process, t.Time(g.End), t.crashText(g.Process, g.End)), []int{g.OK, g.End}
+		story, witness = sentence("No living process held it: %s, the last to hold it, crashed at %v%s, "+
+			"and its key is gone.", g.Process, t.Time(g.End), t.crashText(g.Process, g.End)), []int{g.OK, g.End}
 		about = g.Process
 	}
 	if lost := t.takenInVain(taken); lost != "" {

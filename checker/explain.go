@@ -137,8 +137,8 @@ func (t *judge) overstayStory(l lateness, why blame, on *loss) string {
 		s = t.lossStory(l, on)
 	}
 	if why.cause.Kind == SessionExpired {
-		return sentence("The lease of %s was over at %v: its session had ended early%s. %s was still "+
-			"inside.", g.Process, l.ended, t.faultText(why.faults...), capital(string(g.Process)))
+		return sentence("The lease of %s was over at %v: its session had ended early%s. "+
+			"%s was still inside.", g.Process, l.ended, t.faultText(why.faults...), capital(string(g.Process)))
 	}
 	if k := why.cause.Kind; k == LeaseNotRechecked || k == ValidityMiscounted {
 		return sentence("The lease of %s was already over when it was granted the lock at %v: it had ended at %v%s. "+
@@ -190,8 +190,8 @@ func (t *judge) blameStory(p history.Process, why blame) string {
 		s.WriteString(sentence(" The %s of %s was delayed: called at %v, it took effect at %v%s.", what, p,
 			t.Time(why.held.call), t.Time(why.held.ret), t.faultText(why.faults...)))
 	case why.before:
-		s.WriteString(sentence(" But the grant of %s was delayed%s, so its work took longer than what was left of the "+
-			"lease.", p, t.faultText(why.faults...)))
+		s.WriteString(sentence(" But the grant of %s was delayed%s, "+
+			"so its work took longer than what was left of the lease.", p, t.faultText(why.faults...)))
 	case why.held.f == history.Extend:
 		s.WriteString(sentence(" But an extension of %s did not get through in time%s.", p,
 			t.faultText(why.faults...)))

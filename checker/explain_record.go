@@ -32,19 +32,19 @@ func (t *judge) recordStory(c *clash, r *record) string {
 		return t.removedStory(key, r.at, r.set[r.victim])
 	case RemovedByOwner:
 		if r.cause.Detail == LateTry {
-			return sentence("%s was deleted at %v by a request that its holder had sent at %v, in an earlier try with "+
-				"the same value", key, e.Time, e.Sent)
+			return sentence("%s was deleted at %v by a request that its holder had sent at %v, "+
+				"in an earlier try with the same value", key, e.Time, e.Sent)
 		}
-		return sentence("%s was deleted at %v by a request of its own holder, which continued as if it still had the "+
-			"lock", key, e.Time)
+		return sentence("%s was deleted at %v by a request of its own holder, "+
+			"which continued as if it still had the lock", key, e.Time)
 	case ExpiredEarly:
 		return t.earlyStory(r, key)
 	case SessionExpired:
 		return sentence("%s was gone at %v: its session had ended early%s", key, e.Time,
 			t.faultText(t.expiredSession(c, r)...))
 	case NeverRenewed:
-		return sentence("%s expired at %v as it should: no request had extended it, and %s had not been told that "+
-			"its lock was lost", key, e.Time, g.Process)
+		return sentence("%s expired at %v as it should: "+
+			"no request had extended it, and %s had not been told that its lock was lost", key, e.Time, g.Process)
 	case ValidityMiscounted:
 		return t.miscountedStory(c, r, key)
 	case LeaseNotRechecked:
@@ -113,8 +113,8 @@ func (t *judge) twiceStory(c *clash, r *record, key string) string {
 		return sentence("%s had an element for each: %s took one at %v, and %s another at %v%s", second.Process,
 			t.name(first.By), first.Time, t.name(second.By), second.Time, t.earlyReturnStory(r))
 	}
-	return sentence("%s, set at %v, was still there when the key of %s was set at %v, and nothing prevented the "+
-		"second key", key, first.Time, t.name(second.Of), second.Time)
+	return sentence("%s, set at %v, was still there when the key of %s was set at %v, "+
+		"and nothing prevented the second key", key, first.Time, t.name(second.Of), second.Time)
 }
 
 // earlyReturnStory returns a sentence that names the client that put an element back before it released the lock. It
@@ -176,8 +176,8 @@ func (t *judge) miscountedStory(c *clash, r *record, key string) string {
 func (t *judge) lapseStory(c *clash, r *record, key string) string {
 	span, e := r.victimSpan(c), &t.History.Events[r.at]
 	holder, until := t.Grants[span.Grant].Process, t.History.Events[span.At].Grant.Until
-	return sentence("%s was removed at %v by %s, since the key that shows that %s is alive had expired, but %s "+
-		"counted its lease until %v%s", key, e.Time, t.ProcessOf(trace.Setter(e)), holder, holder, until,
+	return sentence("%s was removed at %v by %s, since the key that shows that %s is alive had expired, "+
+		"but %s counted its lease until %v%s", key, e.Time, t.ProcessOf(trace.Setter(e)), holder, holder, until,
 		t.faultText(t.miscounted(c, r)...))
 }
 
@@ -200,8 +200,8 @@ func takenOver(e *history.Event) string {
 func (t *judge) takenOverStory(c *clash, r *record, key string) string {
 	span, e := r.victimSpan(c), &t.History.Events[r.at]
 	did, holder := takenOver(e), t.Grants[span.Grant].Process
-	return sentence("%s was %s at %v by %s, since the lease of %s was over: it had not renewed the key since "+
-		"%v, but continued as if it had the lock%s", key, did, e.Time, t.ProcessOf(trace.Setter(e)), holder,
+	return sentence("%s was %s at %v by %s, since the lease of %s was over: it had not renewed the key since %v, "+
+		"but continued as if it had the lock%s", key, did, e.Time, t.ProcessOf(trace.Setter(e)), holder,
 		t.Time(t.keptLast(r)), t.faultText(t.unrenewed(span.Grant, r.at)))
 }
 
@@ -233,8 +233,8 @@ func (t *judge) removedStory(key string, at, set int) string {
 	case e.Why == history.Flushed:
 		return sentence("%s was flushed at %v with all others", key, e.Time)
 	case e.By == e.Of:
-		return sentence("%s was deleted at %v by a request of %s, which had set it, although another client held it "+
-			"too", key, e.Time, t.name(e.By))
+		return sentence("%s was deleted at %v by a request of %s, which had set it, "+
+			"although another client held it too", key, e.Time, t.name(e.By))
 	}
 	return sentence("%s was deleted at %v by a request of %s, which did not own it%s%s", key, e.Time, t.name(e.By),
 		watchedStory(e), t.faultText(t.strayBlame(at, set).faults...))

@@ -76,7 +76,7 @@ func (l Law) row() *lawRow {
 // leftOpen explains why inexact clocks make the law undecided. It returns "" if the law can be decided.
 func (row *lawRow) leftOpen(t *trace.Trace, f *Finding) string {
 	if row.uncertain == nil {
-		return "The clocks were not exact, and this law does not state what that means for it."
+		return "The clocks were not exact, and this law is not defined for such histories."
 	}
 	return row.uncertain(t, f.Outcome == Violated, f.At)
 }
@@ -113,7 +113,8 @@ const Availability = "availability"
 // scenario file can demand more. ExcuseUnless omits the second part.
 const (
 	Excuse       = ExcuseUnless + "promise lists " + Availability
-	ExcuseUnless = "where no quorum of servers is left for good; no lock helps there, and it is not promised unless "
+	ExcuseUnless = "where the servers have lost their quorum for good; " +
+		"no lock helps there, and it is not promised unless "
 )
 
 // Covers reports whether the promise is broken if law l is violated with cause c.

@@ -44,8 +44,8 @@ func (t *judge) leaseExclusion(f *Finding) {
 	overlaps, more := t.clashes(LeaseExclusion)
 	if len(overlaps) == 0 {
 		if g := t.undecidedBy(); g != nil && t.History.Header.ClockError == 0 {
-			f.unchecked(sentence("The grant of %s to %s at %v does not state how long it was valid, so it may have "+
-				"overlapped another.",
+			f.unchecked(sentence("The grant of %s to %s at %v does not state how long it was valid, "+
+				"so it may have overlapped another.",
 				quoted(t.Locks[g.Lock].Name), g.Process, t.Time(g.OK)))
 			return
 		}

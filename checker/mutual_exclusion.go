@@ -92,8 +92,8 @@ func (t *judge) unseenEnd() string {
 			others = append(others, sentence("%s, which entered at %v", other.Process, t.Time(other.OK)))
 		}
 		crash := t.CrashAfter(g.Process, g.OK)
-		return sentence("The end of %s was noticed at %v, and it is known to have been alive until %v: it is not "+
-			"known whether it was inside the critical section of %s together with %s.", g.Process,
+		return sentence("The end of %s was noticed at %v, and it is known to have been alive until %v: "+
+			"it is not known whether it was inside the critical section of %s together with %s.", g.Process,
 			t.Time(crash), t.History.Events[crash].Until, quoted(l.Name), list(others))
 	}
 	return ""

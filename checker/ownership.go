@@ -68,8 +68,8 @@ func (t *judge) ownership(f *Finding) {
 	silent := slices.IndexFunc(t.Keys, func(at int32) bool { return t.unexplained(at) })
 	if silent >= 0 {
 		e := &t.History.Events[t.Keys[silent]]
-		f.unchecked(sentence("%s recorded that a key of %s was gone at %v, but not why or who removed it. So it is "+
-			"not known who deletes or extends locks there.", e.Process, quoted(e.Lock), e.Time))
+		f.unchecked(sentence("%s recorded that a key of %s was gone at %v, but not why or who removed it. "+
+			"So it is not known who deletes or extends locks there.", e.Process, quoted(e.Lock), e.Time))
 		f.Unrecorded = true
 		return
 	}
@@ -185,8 +185,8 @@ func (t *judge) comparison(c Cause, at int) string {
 	case c.Detail == ByFlush:
 		return " The server did not compare the owner before it acted."
 	case e.Checked == history.CheckedWatched:
-		return " Its client had watched the key (WATCH), but sent the request outside of a transaction: only EXEC " +
-			"checks that a watched key is unchanged."
+		return " Its client had watched the key (WATCH), but sent the request outside of a transaction: " +
+			"only EXEC checks that a watched key is unchanged."
 	case e.Checked == history.CheckedNothing && c.Detail == Overwritten:
 		return " The server was told to set the key whether or not there was one."
 	case e.Checked == history.CheckedNothing:
@@ -196,8 +196,8 @@ func (t *judge) comparison(c Cause, at int) string {
 	case h.Shows(history.PartOfOwner):
 		return " The server compared only a part of the owner value before it acted."
 	case h.Service.Kind().Revisions && h.OnlyMember() && h.Applies(history.OwnerCheck) && emptied != nil:
-		return " The server compared the revision at which the key was put, but revisions had begun anew with an " +
-			"empty disk" + t.faultText(emptied) + "."
+		return " The server compared the revision at which the key was put, " +
+			"but revisions had begun anew with an empty disk" + t.faultText(emptied) + "."
 	}
 	return t.measured(c, e)
 }

@@ -156,8 +156,8 @@ var semaphores = map[CauseKind][]advice{
 	GrantedTwice: {
 		// the server counts all permits with the same owner value as one permit
 		{text: ownValue, when: all(not(isTaken), sharesValues)},
-		{text: "Remove expired permits, count the others and take one in a single step, such as a script, by the " +
-			"server's clock.", when: all(not(isTaken), not(sharesValues))},
+		{text: "Remove expired permits, count the others and take one in a single step, such as a script, " +
+			"by the server's clock.", when: all(not(isTaken), not(sharesValues))},
 	},
 	RemovedByNonOwner:   {{text: byServersClock, unless: history.RelativeExpiry, when: all(ofDetail(""), isAsking)}},
 	ExpiredEarly:        {earlyByTaker},
@@ -168,8 +168,8 @@ var semaphores = map[CauseKind][]advice{
 // sharesValues reports whether several attempts are known to use the same owner value.
 func sharesValues(s *situation) bool { return s.StatesMeasures() && !s.MayApply(history.OwnValue) }
 
-var limitedResource = advice{text: "Let the protected resource itself limit how many clients it serves at once: a " +
-	"permit with a lease does not stop a holder that does not know that its lease has ended."}
+var limitedResource = advice{text: "Let the protected resource itself limit how many clients it serves at once: " +
+	"a permit with a lease does not stop a holder that does not know that its lease has ended."}
 
 const byServersClock = "Decide whether a permit has expired by the server's clock, which a script can read, " +
 	"and not by the clock of the client that asks."

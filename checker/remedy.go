@@ -10,40 +10,42 @@ import (
 // Advice that helps for several causes.
 const (
 	// leaseOfKubernetes is the rule for the lease duration under which two leaders never overlap.
-	leaseOfKubernetes = "Make the lease duration longer than the sum of the renew deadline, the retry period and the " +
-		"timeout of a request, by as much as the fastest clock gains on the slowest."
+	leaseOfKubernetes = "Make the lease duration longer than the sum of the renew deadline, " +
+		"the retry period and the timeout of a request, by as much as the fastest clock gains on the slowest."
 	// undoTry and findNode are for a client whose own earlier request set the key that it now waits for.
-	undoTry = "After an acquire that failed, undo what it may have done before asking again: delete its key, or the " +
-		"hold that it counted."
-	findNode = "After a connection broke, look for an existing node of the same client before creating another: the " +
-		"request without an answer may have been carried out."
-	stopRenewing = "Stop renewing a lock before releasing it, and then release it: nobody else gets the lock while " +
-		"it is renewed."
-	renewToTheLast = "Let only the last release of a lock end its renewal: a function that gives back the lock that " +
-		"its caller still holds must not end it."
-	seenByKubernetes = "Count another client's lease from when the client saw the record change, on its own " +
-		"monotonic clock, and not from the time in the record; and for the duration in the record, not for one's own."
+	undoTry = "After an acquire that failed, undo what it may have done before asking again: " +
+		"delete its key, or the hold that it counted."
+	findNode = "After a connection broke, look for an existing node of the same client before creating another: " +
+		"the request without an answer may have been carried out."
+	stopRenewing = "Stop renewing a lock before releasing it, and then release it: " +
+		"nobody else gets the lock while it is renewed."
+	renewToTheLast = "Let only the last release of a lock end its renewal: " +
+		"a function that releases a lock that its caller still holds must not end it."
+	seenByKubernetes = "Count another client's lease on your own monotonic clock, " +
+		"from when you saw the record change, and for the duration in the record. " +
+		"Do not use the time in the record or your own duration."
 	ownIdentity = "Give each process its own identity."
 	// endedIdentity is what makes leaseTransitions usable as a fencing token of a Kubernetes lease.
 	endedIdentity = "Give each process its own identity, and end the process when it stops leading: " +
 		"leaseTransitions counts changes of the holder, not terms."
 	namedVersion   = "State in each update the resource version that it replaces."
 	ownValue       = "Give each attempt its own random value."
-	valueOfTheCall = "Keep the owner value with the call that acquired the lock, and not in a field that several " +
-		"tasks share: the next task to acquire the lock overwrites it."
-	renewedPlaces = "Give each place a timeout by the server's clock, which its client renews while it waits and " +
-		"which does not depend on the places before it."
+	valueOfTheCall = "Keep the owner value with the call that acquired the lock, " +
+		"and not in a field that several tasks share: the next task to acquire the lock overwrites it."
+	renewedPlaces = "Give each place in the queue a timeout on the server's clock that does not depend on the " +
+		"places before it, and let a waiting client renew its timeout."
 	serverClocks  = "Keep the servers' wall clocks from jumping (slew them, never step them)."
 	moreAllowance = "Allow for more clock drift than you do now."
 	anAllowance   = "Subtract an allowance for clock drift from the validity."
 	pxNotPXAT     = "Let the server add the TTL to its own clock (PX); never let the client add it to its clock (PXAT)."
-	keptExtension = "Extend a held lock by a compare-and-expire script, never by acquiring it again, and stop " +
-		"working once the key is given up."
+	keptExtension = "Extend a held lock by a compare-and-expire script, never by acquiring it again, " +
+		"and stop working once the key is given up."
 	withExpiry    = "Give every lock an expiry, in the same command that sets it (SET NX PX)."
-	keyNotElement = "Let a client take the lock by setting a key that expires (SET NX PX), and not by taking out an " +
-		"element: if the client that took it out fails or misses the answer, nobody puts it back."
-	slowNetwork = "Give a request far more time than a round trip takes, and a lease far more than that: no " +
-		"fault delays these requests."
+	keyNotElement = "Let a client take the lock by setting a key that expires (SET NX PX), " +
+		"and not by taking out an element: if the client that took it out fails or misses the answer, " +
+		"nobody puts it back."
+	slowNetwork = "Let requests time out only after far more than a round trip, " +
+		"and make the lease far longer than that: these requests are slow without any fault."
 )
 
 // tokens lists the advice that makes sure that a later grant has a higher fencing token than an earlier one. The advice
@@ -62,9 +64,10 @@ func tokens(when func(*situation) bool) []advice {
 			only: anyRedis, when: all(when, lost, kept, not(isSplit))},
 		{text: "Use the revision of a consensus service as the token: it survives the loss of a server.",
 			only: anyRedis, when: all(when, func(s *situation) bool { return isSplit(s) || lost(s) && !kept(s) })},
-		{text: "Use as the token a number that belongs to one grant, such as the czxid of the znode that it " +
-			"creates, and not one that all grants share.", unless: history.GrantToken, only: onZooKeeper, when: when},
-		{text: "Use the key's ModifyIndex as the token: its LockIndex starts again when the key is deleted or " +
+		{text: "Use as the token a number that belongs to one grant, such as the czxid of the znode that it creates, " +
+			"and not one that all grants share.", unless: history.GrantToken, only: onZooKeeper, when: when},
+		{text: "Use the key's ModifyIndex as the token: " +
+			"its LockIndex starts over when the key is deleted or " +
 			"overwritten.", unless: history.GrantToken, only: onConsul, when: when},
 	}, together(
 		advice{text: endedIdentity, unless: history.OwnValue, only: onKubernetes, when: when},
@@ -82,12 +85,12 @@ var guards = []advice{
 }
 
 // inTransaction is the advice for clients that watch a key and change it without a transaction.
-var inTransaction = []advice{{text: "Change the watched key between MULTI and EXEC, and count the request as done " +
-	"only if EXEC returns replies: without EXEC, WATCH has no effect."}}
+var inTransaction = []advice{{text: "Change the watched key between MULTI and EXEC, " +
+	"and count the request as done only if EXEC returns replies: without EXEC, WATCH has no effect."}}
 
 // growingTokens is the advice for locks whose resource compares tokens that do not increase with each grant.
-var growingTokens = advice{text: "Guard the data with fencing tokens that increase with each grant: the tokens " +
-	"that the resource compares here do not (see token-order).", given: history.Fencing, when: isConfused}
+var growingTokens = advice{text: "Guard the data with fencing tokens that increase with each grant: " +
+	"the tokens that the resource compares here do not (see token-order).", given: history.Fencing, when: isConfused}
 
 // guarded reports whether the resource keeps the data safe even if several clients believe that they hold the lock.
 func guarded(s *situation) bool {
@@ -97,29 +100,30 @@ func guarded(s *situation) bool {
 // remedies holds what the documentation recommends for each cause. Its sources are antirez (Redis: distributed locks),
 // Kleppmann (How to do distributed locking), and comparisons of Redis, ZooKeeper and etcd locks.
 var remedies = map[CauseKind][]advice{
-	CountedWithoutQuorum: {{text: "Count a lock, or its extension, only after a majority of all servers agreed: " +
+	CountedWithoutQuorum: {{text: "Count a lock or its extension only after a majority of all servers has agreed: " +
 		"two majorities always share a server."}},
 	GrantedByNone: {
 		{text: "Consider the lock acquired only if the servers said so: an error or a missing answer is a no.",
 			when: not(isKeyless)},
-		{text: "Let each acquire set its own key, and only if there is none: without a key, no server can " +
-			"refuse the lock to another client.", when: isKeyless},
+		{text: "Let each acquire set its own key, and only if there is none: " +
+			"without a key, no server can refuse the lock to another client.", when: isKeyless},
 	},
 	GrantedTwice: slices.Concat([]advice{
-		{text: "Check for the keys of other clients and set the client's own key in one step, such as one " +
-			"script, and take the lock only if there was none.",
+		{text: "Check for the keys of other clients and set the client's own key in one step, such as one script, " +
+			"and take the lock only if there was none.",
 			when: all(not(isTaken), not(isOneKey), not(isSemaphore))},
-		{text: "Give each attempt its own random value, and take the lock only if there is no key, not even " +
-			"one of the same client's earlier attempts.", only: anyRedis, when: isOneKey},
-		{text: "Put an element back into the list only once each time it was taken out, and only by the client " +
-			"that took it.", when: all(isTaken, not(isEarly))},
+		{text: "Give each attempt its own random value, and take the lock only if there is no key, " +
+			"not even one of the same client's earlier attempts.", only: anyRedis, when: isOneKey},
+		{text: "Put an element back into the list only once for each time it was taken out, " +
+			"and only from the client that took it.", when: all(isTaken, not(isEarly))},
 		{text: "Put an element back into the list only with the last release of the lock, when the work has ended.",
 			when: isEarly},
 	}, guards),
 	DeposedMaster: slices.Concat([]advice{
-		{text: "Send WAIT after setting the lock and obey its count.", unless: history.WaitForReplicas, only: anyRedis},
-		{text: "Let an isolated master refuse writes (min-replicas-to-write); it still accepts them for the " +
-			"permitted lag.", unless: history.MinReplicas, only: anyRedis},
+		{text: "Send WAIT after setting the lock, " +
+			"and give up the lock if it counts too few replicas.", unless: history.WaitForReplicas, only: anyRedis},
+		{text: "Let an isolated master refuse writes (min-replicas-to-write); " +
+			"it still accepts them for the permitted lag.", unless: history.MinReplicas, only: anyRedis},
 		{text: "Take the lock from a consensus service.", only: anyRedis},
 	}, guards),
 	ValidityMiscounted: slices.Concat(
@@ -128,29 +132,30 @@ var remedies = map[CauseKind][]advice{
 			advice{text: "Consider a lease extended only if the server says that the key exists and belongs to the " +
 				"client.",
 				unless: history.ObeyedExtension, only: anyRedis, when: ofDetail(GoneKey)},
-			"Give each attempt its own random value, and consider a lease extended only if the server says that the "+
-				"key exists and has that value."),
+			"Give each attempt its own random value, "+
+				"and consider a lease extended only if the server says that the key exists and has that value."),
 		[]advice{
-			{text: "Count a deadline from before the last request that renewed the lock, and tell its holder when " +
-				"the deadline has passed, whether or not the servers answer.", when: all(isUntold, serversExpire)},
-			{text: "Count the validity from before the first request and refuse the lock if none of it is left.",
+			{text: "Start a deadline before each request that renews the lock, " +
+				"and tell its holder when the deadline has passed, " +
+				"whether or not the servers answer.", when: all(isUntold, serversExpire)},
+			{text: "Start counting the validity before the first request, and refuse the lock if none of it is left.",
 				unless: history.ElapsedCheck, only: anyRedis, when: all(isUncounted, not(isExtended), not(isLapsed))},
-			{text: "Count the validity, also of an extension, from before the first request and refuse the lock if " +
-				"nothing is left of it.",
+			{text: "Start counting the validity, also of an extension, before the first request, " +
+				"and refuse the lock if nothing is left of it.",
 				unless: history.ElapsedCheck, only: anyRedis, when: all(isUncounted, isExtended, not(isLapsed))},
-			{text: "Let the key that shows that a client is alive last as long as its lease: extend it while the " +
-				"lock is held.", when: isLapsed},
-			{text: "Never extend a lock by less than is left of it: if such an extension fails on some servers, " +
-				"it shortens the lock on the others.", only: byMajority,
+			{text: "Let the key that shows that a client is alive last as long as its lease: " +
+				"extend it while the lock is held.", when: isLapsed},
+			{text: "Never extend a lock by less than is left of it: " +
+				"if such an extension fails on some servers, it shortens the lock on the others.", only: byMajority,
 				when: all(counted, isShortened, unlessAgainst(history.PacesClock))},
-			{text: "Never extend a lock by less than is left of it: another holder of the same key, or one that " +
-				"does not get the answer, counts on the longer lease.",
+			{text: "Never extend a lock by less than is left of it: " +
+				"another holder of the same key, or one that does not get the answer, counts on the longer lease.",
 				only: oneRedis, when: all(counted, isShortened, unlessAgainst(history.PacesClock))},
 			{text: pxNotPXAT, unless: history.RelativeExpiry, only: anyRedis,
 				when: all(counted, isOffset, unlessAgainst(history.PacesClock))},
 			{text: "Measure the validity on a monotonic clock.", unless: history.MonotonicClock,
 				when: all(counted, clientSet)},
-			{text: "Count the lease from when the request that extended it was sent, not from its answer.",
+			{text: "Count the lease from when the request that extended it was sent, not from when it was answered.",
 				unless: history.ElapsedCheck, only: onEtcd, when: counted},
 			{text: "Give the leader a renew deadline, after which it stops, and a lease longer than the sum of " +
 				"the deadline, the retry period and the timeout of a request: without a deadline it does not notice " +
@@ -166,12 +171,12 @@ var remedies = map[CauseKind][]advice{
 		together(
 			advice{text: pxNotPXAT, unless: history.RelativeExpiry, only: anyRedis, when: driftingDeadline},
 			advice{text: anAllowance, unless: history.DriftAllowance, only: anyRedis, when: driftingDeadline},
-			"Let the server add the TTL to its own clock (PX), never the client (PXAT), and subtract an allowance for "+
-				"clock drift from the validity."), guards),
+			"Let the server add the TTL to its own clock (PX), never the client (PXAT), "+
+				"and subtract an allowance for clock drift from the validity."), guards),
 	NeverRenewed: append([]advice{
 		{text: renewToTheLast, when: stopsRenewing},
-		{text: "Renew the lock while the work is going on, several times within each lease, and stop the work " +
-			"when a renewal fails."},
+		{text: "Renew the lock while the work is going on, several times within each lease, " +
+			"and stop the work when a renewal fails."},
 		{text: "Or limit the work to the time that is left of the lease."},
 	}, guards...),
 	ExpiredEarly: slices.Concat([]advice{
@@ -194,7 +199,7 @@ var remedies = map[CauseKind][]advice{
 		[]advice{
 			{text: valueOfTheCall, given: history.OwnerCheck, only: anyRedis, when: all(ofDetail(""), isOneClient)},
 			{text: "Delete the key only if it has the value that this acquisition of the lock has set, in one step: " +
-				"a value that was read from the key, or that other clients use too, always agrees.",
+				"a value that was read from the key, or that other clients use too, always matches.",
 				only: anyRedis, when: all(ofDetail(""), hasLooked)},
 			{text: "Compare the whole owner value when deleting the key: the script compares only a part of it.",
 				when: all(ofDetail(""), partly)},
@@ -205,29 +210,30 @@ var remedies = map[CauseKind][]advice{
 				when: all(ofDetail(""), not(partly), not(isInside))},
 			advice{text: "Delete only after comparing the owner, in one step: a script, CAD, or DELEX IFEQ.",
 				unless: history.OwnerCheck, only: anyRedis, when: all(ofDetail(""), not(partly), not(isInside))},
-			"Give each attempt its own random value, and delete only after comparing it, in one step: a script, CAD, "+
-				"or DELEX IFEQ."),
+			"Give each attempt its own random value, and delete only after comparing it, in one step: "+
+				"a script, CAD, or DELEX IFEQ."),
 		together(
 			advice{text: ownValue, unless: history.OwnValue, only: anyRedis,
 				when: all(ofDetail(""), not(partly), isInside)},
 			advice{text: "Delete the key, or the owner's member of it, only after comparing the owner, in one script.",
 				unless: history.OwnerCheck, only: anyRedis, when: all(ofDetail(""), not(partly), isInside)},
-			"Give each attempt its own random value, and delete the key, or the owner's member of it, only after "+
-				"comparing it, in one script."),
+			"Give each attempt its own random value, and delete the key, or the owner's member of it, "+
+				"only after comparing it, in one script."),
 		[]advice{
 			{text: "Delete the key only if its create revision is still that of the same attempt, in one transaction.",
 				unless: history.OwnerCheck, only: onEtcd, when: ofDetail("")},
-			{text: "Put a unique mark into the name of each znode, as Curator's protection does: the sequence " +
-				"numbers alone may start again.", unless: history.OwnValue, only: onZooKeeper,
+			{text: "Put a unique mark into the name of each znode, as Curator's protection does: " +
+				"sequence numbers by themselves may start over.", unless: history.OwnValue, only: onZooKeeper,
 				when: all(ofDetail(""), not(isFixed))},
-			{text: "Delete the znode only in the session that created it: once that session has ended, the znode " +
-				"with this name is another client's.", unless: history.OwnerCheck, only: onZooKeeper,
+			{text: "Delete the znode only in the session that created it: once that session has ended, " +
+				"the znode with this name is another client's.", unless: history.OwnerCheck, only: onZooKeeper,
 				when: all(ofDetail(""), isFixed)},
-			{text: "If the lock could not be renewed, stop the work and end the process before giving up the " +
-				"lock: client-go's ReleaseOnCancel clears the record of whoever leads by then.",
+			{text: "If the lock could not be renewed, stop the work and end the process before giving up the lock: " +
+				"client-go's ReleaseOnCancel clears the record of whoever leads by then.",
 				unless: history.StopFirst, only: onKubernetes, when: ofDetail("")},
-			{text: "Give the key back with ?release and the session that holds it: DELETE removes it, whoever holds " +
-				"it.", unless: history.OwnerCheck, only: onConsul, when: ofDetail("")},
+			{text: "Release the key with ?release and the session that holds it: " +
+				"DELETE removes the key, " +
+				"whoever holds it.", unless: history.OwnerCheck, only: onConsul, when: ofDetail("")},
 		},
 		together(
 			advice{text: ownIdentity, unless: history.OwnValue, only: onKubernetes, when: ofDetail(Overwritten)},
@@ -246,12 +252,12 @@ var remedies = map[CauseKind][]advice{
 			advice{text: ownValue, unless: history.OwnValue, only: anyRedis, when: byExtension},
 			advice{text: "Extend a lock only after comparing the owner, in one step: a script, or CAS.",
 				unless: history.ExtendCheck, only: anyRedis, when: byExtension},
-			"Give each attempt its own random value, and extend only after comparing it, in one step: a script, or "+
-				"CAS."),
+			"Give each attempt its own random value, and extend only after comparing it, in one step: "+
+				"a script, or CAS."),
 		guards),
 	RemovedByOwner: slices.Concat([]advice{
-		{text: "Give each try its own random value: then a late request of an earlier try finds no key that it " +
-			"owns.", when: ofDetail(LateTry)},
+		{text: "Give each try its own random value: " +
+			"then a late request of an earlier try finds no key that it owns.", when: ofDetail(LateTry)},
 		{text: keptExtension, unless: history.KeptExtension, only: anyRedis,
 			when: all(ofDetail(""), isExtended)},
 		{text: "Delete the key only when the work that it guards has ended: no timer and no other task may " +
@@ -266,43 +272,44 @@ var remedies = map[CauseKind][]advice{
 		{text: "Give every lock an expiry, and restart a crashed server only after the longest TTL has passed.",
 			when: isEndless},
 		{text: "Or persist with appendfsync always.", unless: history.FsyncAlways, only: anyRedis, when: keepsDisk},
-		{text: "Or, from Redis 7.2 on, send WAITAOF after setting the lock, and hold it only if the reply counts the " +
-			"server's own disk.", only: anyRedis, when: all(ofDetail(Unsynced), keepsDisk, not(isExtended))},
+		{text: "Or, from Redis 7.2 on, send WAITAOF after setting the lock, " +
+			"and consider it held only if the reply counts the server's own " +
+			"disk.", only: anyRedis, when: all(ofDetail(Unsynced), keepsDisk, not(isExtended))},
 	}, guards),
 	Evicted: slices.Concat([]advice{
 		{text: "Set maxmemory-policy to noeviction on the lock's servers: then a server without free memory " +
 			"refuses new keys and removes none. Or give the lock its own servers with enough memory."},
 	}, guards),
 	RemovedByOperator: slices.Concat([]advice{
-		{text: "Let no person and no program delete the keys of locks or run FLUSHALL and FLUSHDB: deny this " +
-			"with an ACL, and let a stuck lock expire."},
+		{text: "Let no person and no program delete the keys of locks or run FLUSHALL and FLUSHDB: " +
+			"deny this with an ACL, and let a stuck lock expire."},
 		{text: "Before deleting the key of a lock, stop its holder.", when: ofDetail(ByDelete)},
 	}, guards),
 	LostInFailover: slices.Concat([]advice{
-		{text: "Send WAIT after setting the lock and hold it only if enough replicas acknowledged.",
+		{text: "Send WAIT after setting the lock, and consider it held only if enough replicas acknowledged.",
 			unless: history.WaitForReplicas, only: anyRedis, when: not(isForgetful)},
 		{text: "Wait for all replicas, or promote only one that has acknowledged.", given: history.WaitForReplicas,
 			only: anyRedis, when: all(not(isElected), not(isForgetful))},
 		{text: "Let WAIT require all replicas of the master: a Redis Cluster may elect one that has not acknowledged.",
 			given: history.WaitForReplicas, only: anyRedis, when: all(isElected, not(isForgetful))},
-		{text: "Or take the lock from a majority of independent masters without replicas (Redlock): no replica " +
-			"takes their place.", only: anyRedis, when: all(isElected, not(isForgetful))},
+		{text: "Or take the lock from a majority of independent masters without replicas (Redlock): " +
+			"no replica takes their place.", only: anyRedis, when: all(isElected, not(isForgetful))},
 		{text: "Restart a crashed server only after the longest TTL has passed.", given: history.WaitForReplicas,
 			when: isForgetful},
-		{text: "Send WAIT after setting the lock, hold it only if all replicas acknowledged, and persist with " +
-			"appendfsync always: a replica that restarts may have lost what it acknowledged.",
+		{text: "Send WAIT after setting the lock, consider it held only if all replicas acknowledged, " +
+			"and persist with appendfsync always: a replica that restarts may have lost what it acknowledged.",
 			unless: history.WaitForReplicas, only: anyRedis, when: all(isForgetful, keepsDisk)},
-		{text: "Let WAIT require all replicas, and persist with appendfsync always: a replica that restarts may " +
-			"have lost what it acknowledged.",
+		{text: "Let WAIT require all replicas, and persist with appendfsync always: " +
+			"a replica that restarts may have lost what it acknowledged.",
 			given: history.WaitForReplicas, only: anyRedis, when: all(isForgetful, keepsDisk)},
-		{text: "A service that loses a write after acknowledging it has a bug: run a version in which it is fixed " +
-			"(ZOOKEEPER-4643, 4646 and 4785 report such bugs).", only: onZooKeeper},
+		{text: "A service that loses a write after acknowledging it has a bug: " +
+			"run a version in which it is fixed (ZOOKEEPER-4643, 4646 and 4785 report such bugs).", only: onZooKeeper},
 		{text: "After a failover, acquire the lock again.", when: not(isElected)},
 	}, guards),
 	HolderOutlivedLease: {
 		{text: renewToTheLast, when: all(ofDetail(BySlowWork), stopsRenewing)},
-		{text: "If the lock could not be renewed, stop the work before giving up the lock: with " +
-			"ReleaseOnCancel, client-go's leader continues to lead while it tries to release.",
+		{text: "If the lock could not be renewed, stop the work before giving up the lock: " +
+			"with ReleaseOnCancel, client-go's leader continues to lead while it tries to release.",
 			unless: history.StopFirst, only: onKubernetes, when: func(s *situation) bool { return s.gaveUp }},
 		{text: "Send a fencing token with every read and write, and let the resource refuse tokens lower than the " +
 			"highest one seen; checking the remaining validity before a write only narrows the gap.",
@@ -325,8 +332,8 @@ var remedies = map[CauseKind][]advice{
 		growingTokens,
 	},
 	WaitedForOther: slices.Concat([]advice{
-		{text: "Take locks in one fixed order, and limit the wait for the next one to the time that is left of " +
-			"the first lease."},
+		{text: "Take locks in one fixed order, " +
+			"and limit the wait for the next one to the time that is left of the first lease."},
 		{text: "Renew a lock while waiting.", unless: history.Renewal,
 			when: unlessAgainst(history.Kills, history.ShutsDown, history.Stops, history.Parts)},
 	}, guards),
@@ -337,8 +344,8 @@ var remedies = map[CauseKind][]advice{
 			unless: history.Fencing, when: not(isTokenless)},
 		{text: "Use a lock that gives a fencing token with each grant, and let the resource compare the tokens on " +
 			"reads and writes and refuse lower ones.", unless: history.Fencing, when: isTokenless}}, tokens(fences)...),
-	LostUpdate: slices.Concat([]advice{{text: "Let the resource compare before it writes (a fencing token, or " +
-		"compare-and-set on the value read).", unless: history.Fencing}}, tokens(fences),
+	LostUpdate: slices.Concat([]advice{{text: "Let the resource compare before it writes (a fencing token, " +
+		"or compare-and-set on the value read).", unless: history.Fencing}}, tokens(fences),
 		[]advice{{text: "Or let the resource accept a write only if the value is still the one that the writer read " +
 			"(compare-and-set).",
 			given: history.Fencing}}),
@@ -354,11 +361,11 @@ var remedies = map[CauseKind][]advice{
 	StuckBehindAbandoned: {
 		{text: "Give every lock an expiry, in the same command that sets it (SET NX PX): then a key left behind " +
 			"by a lost request expires by itself.", unless: history.Expiry, when: all(ofDetail(""), isEverlasting)},
-		{text: "After an acquire or a release that failed, end the session or revoke the lease, or make sure that " +
-			"the key of the attempt is deleted: until then everybody waits behind that key.",
+		{text: "After an acquire or a release that failed, end the session or revoke the lease, " +
+			"or make sure that the key of the attempt is deleted: until then everybody waits behind that key.",
 			only: notZooKeeper, when: ofDetail(SessionLives)},
-		{text: "After an acquire or a release that failed, end the session, or make sure that the node of the " +
-			"attempt is deleted: until then everybody waits behind that node.",
+		{text: "After an acquire or a release that failed, end the session, " +
+			"or make sure that the node of the attempt is deleted: until then everybody waits behind that node.",
 			only: onZooKeeper, when: all(ofDetail(SessionLives), not(isEarlierTry))},
 		{text: findNode, only: onZooKeeper, when: all(ofDetail(SessionLives), isEarlierTry)},
 		{text: "When a try times out, delete its key and stop extending it: the server may still have set the key.",
@@ -376,27 +383,28 @@ var remedies = map[CauseKind][]advice{
 		{text: withExpiry, unless: history.Expiry, only: anyRedis,
 			when: func(s *situation) bool { return !s.Uncapped }},
 		{text: "Cap the number of extensions of one hold.", unless: history.CappedExtension, only: anyRedis},
-		{text: "Limit the work inside by a timeout, and then release: the lock is renewed for as long as its " +
-			"client lives.", only: consensus},
+		{text: "Limit the work in the section by a timeout, and then release: " +
+			"the lock is renewed for as long as its client lives.", only: consensus},
 	},
-	StuckBehindItself: {{text: "Before asking for a lock again, give up an earlier hold of it: delete the client's " +
-		"key, or stop working and let the session end."}},
+	StuckBehindItself: {{text: "Before asking for a lock again, give up an earlier hold of it: " +
+		"delete the client's key, or stop working and let the session end."}},
 	StuckInCycle: {{text: "Take locks in one fixed order, parents before children, or give up after a timeout, " +
 		"release, and retry after a random delay."}},
 	StuckWithoutHolder: {
-		{text: "Set a timeout far below the TTL for each dial, each request (including the one for a session) and " +
-			"each wait for a message, and then ask again.",
+		{text: "Set a timeout far below the TTL for each dial, " +
+			"each request (including the one for a session) and each wait for a message, and then ask again.",
 			when: func(s *situation) bool { return s.silent && s.Unsure(history.ShortTimeout) }},
 		takenByWhat,
 		{text: seenByKubernetes, unless: history.SeenLease, only: onKubernetes, when: not(isFar)},
-		{text: "Let an acquire ask for longer than a lease lasts before it gives up: it counts another " +
-			"client's lease from when it began to ask.", given: history.SeenLease, only: onKubernetes,
+		{text: "Let an acquire keep asking for longer than a lease lasts: " +
+			"it counts another client's lease from the time when it began to " +
+			"ask.", given: history.SeenLease, only: onKubernetes,
 			when: all(isHasty, not(isFar))},
 		{text: "Retry after a random delay.", unless: history.RandomRetry,
 			only: byMajority, when: all(not(isFar), not(isTurnedAway), not(isUnreleased),
 				func(s *situation) bool { return !s.silent || !s.Unsure(history.RandomRetry) })},
-		{text: "Ask again when the holder's lease must be over: a message that is never sent, or that gets lost, " +
-			"wakes nobody.",
+		{text: "Ask again when the holder's lease must be over: " +
+			"a message that is never sent, or that gets lost, wakes nobody.",
 			unless: history.LooksAgain, only: oneRedis,
 			when: all(not(isFar), not(isTurnedAway), not(isUngranted), not(isSpent))},
 		{text: "Give each server a timeout far below the TTL, and continue with the majority that answers.",
@@ -411,16 +419,17 @@ var remedies = map[CauseKind][]advice{
 			only: byMajority, when: all(isQuick, not(isHeldUp), contended, isUnreleased)},
 		{text: keyNotElement, unless: history.Expiry, when: isSpent},
 		{text: slowNetwork, when: all(isSlow, not(sleepsOn), not(isSpent))},
-		{text: "Give a request far more time than a round trip takes, and ask again when the holder's lease must " +
-			"be over: no fault delays these requests, and a message that gets lost wakes nobody.",
+		{text: "Let requests time out only after far more than a round trip, " +
+			"because these are slow without any fault. " +
+			"Ask again when the holder's lease must be over, because a lost message wakes nobody.",
 			when: all(isSlow, sleepsOn)},
 	},
 	Overtaken: together(
-		advice{text: "Give the free lock only to the client whose place is first in line, in the step that checks " +
-			"this.", unless: history.FirstInLine},
+		advice{text: "Give a free lock only to the client that is first in line, " +
+			"and check this in the same step.", unless: history.FirstInLine},
 		advice{text: "Keep a place for as long as its client waits.", unless: history.KeptPlaces},
-		"Give the free lock only to the client whose place is first in line, in the step that checks this, and keep "+
-			"a place for as long as its client waits."),
+		"Give a free lock only to the client that is first in line, and check this in the same step. "+
+			"Keep a place for as long as its client waits."),
 	LeftFree: slices.Concat([]advice{
 		{text: slowNetwork, when: isUngranted},
 		{text: serverClocks, when: all(not(isUngranted), serverSet)},
@@ -429,14 +438,14 @@ var remedies = map[CauseKind][]advice{
 		advice{text: renewedPlaces, unless: history.RenewedPlaces, when: all(oldPlaces, isGivenUp)},
 		advice{text: "Remove the place of a client that gives up.", unless: history.LeftPlaces,
 			when: all(oldPlaces, isGivenUp)},
-		"Give each place a timeout by the server's clock, which its client renews while it waits and which does not "+
-			"depend on the places before it, and remove the place of a client that gives up."), []advice{
+		"Give each place in the queue a timeout on the server's clock that does not depend on the places before it, "+
+			"let a waiting client renew its timeout, and remove the place of a client that gives up."), []advice{
 		{text: slowNetwork, when: func(s *situation) bool {
 			return oldPlaces(s) && s.Applies(history.RenewedPlaces) && s.Applies(history.LeftPlaces)
 		}},
 	}),
-	NoQuorumLeft: {{text: "No lock service survives the loss of its quorum: bring servers back, or spread them so " +
-		"that no single failure affects a majority."}},
+	NoQuorumLeft: {{text: "No lock service survives the loss of its quorum: " +
+		"bring servers back, or spread them so that no single failure affects a majority."}},
 	TooSlow: {
 		{text: "Remove the place of a client that gives up.", when: all(leavesPlaces, not(isFar))},
 		{text: keyNotElement, unless: history.Expiry, when: isSpent},
@@ -453,7 +462,7 @@ var remedies = map[CauseKind][]advice{
 			return !s.spent && !s.earlierTry && (s.far || !s.refused && !leavesPlaces(s) &&
 				s.Applies(history.ShortTimeout) && len(s.faults) == 0)
 		}},
-		{text: "Let an acquire ask for longer before it gives up.",
+		{text: "Let an acquire keep asking for longer before it gives up.",
 			when: all(isRefused, not(isFar), not(isTurnedAway), not(leavesPlaces), not(isEarlierTry))},
 		{text: "Release on every server, even if one of them does not answer.",
 			only: byMajority,
@@ -462,8 +471,8 @@ var remedies = map[CauseKind][]advice{
 	ReleaseRefused: {
 		{text: serverClocks, only: anyRedis, when: serverSet},
 		{text: pxNotPXAT, unless: history.RelativeExpiry, only: anyRedis, when: clientsClock},
-		{text: "After a conflict, read the record again, and release it if it still names this client: a renewal " +
-			"that was under way may have changed it.", only: onKubernetes,
+		{text: "After a conflict, read the record again, and release it if it still names this client: " +
+			"a renewal that was under way may have changed it.", only: onKubernetes,
 			when: func(s *situation) bool { return !s.went }},
 		{text: "Let the release name the key that the acquire set.",
 			only: removing,
@@ -493,5 +502,5 @@ var onlyMember = []advice{
 }
 
 // takenByWhat is the advice for locks that a server refuses to grant although it has no key of the lock.
-var takenByWhat = advice{text: "Find out what else keeps the lock taken, since no server had its key: another " +
-	"key, or a subscription. It must end with the lease of its holder, too.", when: isTurnedAway}
+var takenByWhat = advice{text: "Find out what else keeps the lock taken, since no server had its key: " +
+	"another key, or a subscription. It must end with the lease of its holder, too.", when: isTurnedAway}

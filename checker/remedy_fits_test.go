@@ -276,7 +276,7 @@ header servers=zk quorum=1 ttl=8s hold=1s service=zookeeper unknown=short-timeou
 53s zk key-set of=client-1/1 until=never
 53.1s client-1 acquire ok
 57s client-1 release invoke
-`, []string{"for each dial"}, []string{"No request of client-1 for it reached a server until 53.000 s"},
+`, []string{"for each dial"}, []string{"No request of client-1 for the lock reached a server until 53.000 s"},
 		[]string{"what else keeps the lock taken"}},
 	{"requests all the time", DeadlockFreedom, StuckWithoutHolder, `
 header servers=zk quorum=1 ttl=8s hold=1s service=zookeeper unknown=short-timeout asked=client-1@57s quiet=client-1@20s..21s
@@ -284,7 +284,7 @@ header servers=zk quorum=1 ttl=8s hold=1s service=zookeeper unknown=short-timeou
 53s zk key-set of=client-1/1 until=never
 53.1s client-1 acquire ok
 57s client-1 release invoke
-`, []string{"what else keeps the lock taken"}, []string{"reached the servers, and no server had a key of it"},
+`, []string{"what else keeps the lock taken"}, []string{"reached the servers, and no server had a key of the lock"},
 		[]string{"for each dial"}},
 	{"requests, and nobody knows when", DeadlockFreedom, StuckWithoutHolder, `
 header servers=zk quorum=1 ttl=8s hold=1s service=zookeeper unknown=short-timeout asked=client-1@57s

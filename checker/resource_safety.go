@@ -37,8 +37,8 @@ func init() {
 // clients' read-modify-writes: whatever it refutes must break (a) or (b), too.
 func (t *judge) resourceSafety(f *Finding) {
 	if n := t.Permits(); n > 1 {
-		f.unchecked(sentence("The lock has %d permits: several holders use the resource at once, and none of them "+
-			"supersedes another.", n))
+		f.unchecked(sentence("The lock has %d permits: "+
+			"several holders use the resource at once, and none of them supersedes another.", n))
 		return
 	}
 	s := &t.Scan
@@ -79,12 +79,12 @@ func (t *judge) resourceSafety(f *Finding) {
 	case writes == 0:
 		f.unchecked("The resource accepted no write.")
 	case unranked || !ranked:
-		f.unchecked("It is not known which grant is the later one: some grants state neither when they were " +
-			"decided nor a fencing token.")
+		f.unchecked("It is not known which grant is the later one: " +
+			"some grants state neither when they were decided nor a fencing token.")
 	case t.UpdatesRefuted():
-		f.undecided("Porcupine refutes the clients' read-modify-writes, but the resource's records show no stale " +
-			"effect and no lost update: either the records and the clients' replies contradict each other, or the " +
-			"checker is wrong.")
+		f.undecided("Porcupine refutes the clients' read-modify-writes, " +
+			"but the resource's records show no stale effect and no lost update: " +
+			"either the records and the clients' replies contradict each other, or the checker is wrong.")
 	default:
 		f.holds(count(writes, "accepted write") + ", none of a superseded holder, no update lost.")
 	}
@@ -125,8 +125,8 @@ func (t *judge) staleStory(f *Finding, at, newer int) {
 		return
 	}
 	effect := &t.History.Events[by.At]
-	story := sentence("The resource accepted a write of %s at %v although it had accepted a %s of %s at %v, whose "+
-		"grant of %s is the later one (%s).",
+	story := sentence("The resource accepted a write of %s at %v although it had accepted a %s of %s at %v, "+
+		"whose grant of %s is the later one (%s).",
 		t.who(a, b), e.Time, effect.Op, t.who(b, a), effect.Time, quoted(e.Lock), t.orderText(a, b))
 	w := []int{a.OK, b.OK, by.At, at}
 	if called, done := t.calledWrite(at); called >= 0 && a.Release < done {
@@ -203,8 +203,8 @@ func (t *judge) lostStory(f *Finding, at int, lock int32, own trace.Basis) {
 	if did == history.Apply {
 		did = known.Op
 	}
-	story := sentence("The resource accepted the write %q of %s at %v. It builds on the value %q, known from the "+
-		"writer's own %s at %v; but that value %s: that update is lost.",
+	story := sentence("The resource accepted the write %q of %s at %v. "+
+		"It builds on the value %q, known from the writer's own %s at %v; but that value %s: that update is lost.",
 		e.Value, t.name(e.Of), e.Time, own.Value, did, known.Time, now)
 	b.violated(t, cause, story, []int{own.At, d.At, at})
 }

@@ -123,8 +123,8 @@ func (t *judge) tokenStory(f *Finding, a, b *trace.Grant) {
 	if lost := t.forgetting(a, b.OK); len(lost) > 0 {
 		story += sentence(" In between, the counter had been lost%s.", t.faultText(lost...))
 	} else if set := t.deposedGrant(a, b); set != nil {
-		story += sentence(" %s granted one of them after it had been replaced as master: two masters issued tokens, "+
-			"each from its own counter%s.", capital(string(set.Process)),
+		story += sentence(" %s granted one of them after it had been replaced as master: "+
+			"two masters issued tokens, each from its own counter%s.", capital(string(set.Process)),
 			t.faultText(t.deposing(t.Unit(set.Process), b.OK)))
 	}
 	found.violated(t, cause, story, []int{a.OK, b.OK})

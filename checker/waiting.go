@@ -35,11 +35,11 @@ func (t *judge) waitingStory(a *trace.Ask, since history.Time, now moment) strin
 		away: t.serverAway(now.at), struck: len(t.Faults) > 0 && t.Faults[0].Start < now.at}
 	switch {
 	case t.facts.silent && asked <= t.firstAsked(a.Process) && h.Asked[a.Process] > 0:
-		return sentence(" No request of %s for it reached a server until %v.", a.Process, h.Quiet[a.Process].To)
+		return sentence(" No request of %s for the lock reached a server until %v.", a.Process, h.Quiet[a.Process].To)
 	case t.facts.silent && asked == 0:
-		return sentence(" No request of %s for it reached a server.", a.Process)
+		return sentence(" No request of %s for the lock reached a server.", a.Process)
 	case t.facts.silent:
-		return sentence(" The last request of %s for it reached a server at %v.", a.Process, asked)
+		return sentence(" The last request of %s for the lock reached a server at %v.", a.Process, asked)
 	case t.facts.turnedAway:
 		return t.turnedAwayStory(a.Process, now.time)
 	case t.facts.hasty && !t.facts.far:
@@ -99,7 +99,8 @@ func (t *judge) turnedAwayStory(client history.Process, by history.Time) string 
 	if asked, known := t.lastAsked(client, by); known {
 		last = sentence(", the last at %v,", asked)
 	}
-	return sentence(" Requests of %s for it reached the servers%s, and no server had a key of it.", client, last)
+	return sentence(" Requests of %s for the lock reached the servers%s, "+
+		"and no server had a key of the lock.", client, last)
 }
 
 // takenInVain returns a sentence about the attempt that took the last element of a lock at a position, if that attempt

@@ -48,9 +48,8 @@ func Usage() []string {
 	return append(append(lines, named...),
 		"WHEN: at DURATION (drift: from DURATION), or at POINT, after POINT, after the 2nd POINT, "+
 			"after POINT by PROCESS, or at MESSAGE (as it leaves), after MESSAGE (as it arrives)",
-		"MESSAGE: [the answer to] the [2nd] COMMAND of PROCESS [to PROCESS] [in attempt NUMBER]; where the fault "+
-			"names the "+
-			"client also its COMMAND")
+		"MESSAGE: [the answer to] the [2nd] COMMAND of PROCESS [to PROCESS] [in attempt NUMBER]; "+
+			"where the fault names the client also its COMMAND")
 }
 
 // String prints the fault as a line that Parse reads.

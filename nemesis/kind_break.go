@@ -10,9 +10,9 @@ var Break = register(definition{
 	words: history.Break,
 	also:  "break PROCESS | PROCESS before [the answer to] the [2nd] COMMAND [in attempt NUMBER]",
 	parts: []part{target, words("|"), peer, words("before"), lostMessage},
-	meaning: "the connection is reset: the client never sees the reply, though the request was carried out; or the " +
-		"server " +
-		"never sees the request",
+	meaning: "the connection is reset: " +
+		"the client never sees the reply, though the request was carried out; " +
+		"or the server never sees the request",
 	target: roles{isRole(client), "a client, named first"},
 	peer:   answers,
 

@@ -11,8 +11,8 @@ import (
 var ClientPause = register(definition{
 	words: history.ClientPause,
 	parts: []part{words("on"), target, words("for"), lasting, trigger},
-	meaning: "a Redis node answers no client, as after an operator's CLIENT PAUSE; it continues to replicate, and " +
-		"drops the requests of clients that disconnect in the meantime",
+	meaning: "a Redis node answers no client, as after an operator's CLIENT PAUSE; " +
+		"it continues to replicate, and drops the requests of clients that disconnect in the meantime",
 	target: aRedisNode,
 
 	begin: func(s *striker) { s.w.ServerFault(s.Target, clientPause(s, true)) },

@@ -11,8 +11,8 @@ import (
 var Crash = register(definition{
 	words: history.Crash,
 	parts: []part{target, loss, trigger, restart},
-	meaning: "a client's code ends. A server loses power: it keeps what was fsynced (`losing unsynced writes`) " +
-		"or nothing (`losing everything`)",
+	meaning: "a client's code ends. " +
+		"A server loses power: it keeps what was fsynced (`losing unsynced writes`) or nothing (`losing everything`)",
 	target: clientOrServer,
 	check: func(v *validator, f *Fault) {
 		switch isServer := v.known.role(f.Target).isServer(); {
@@ -20,9 +20,9 @@ var Crash = register(definition{
 			v.failWord(string(f.Target),
 				"say what "+string(f.Target)+` loses: "losing unsynced writes" or "losing everything"`)
 		case !isServer && f.Loss != LosesMemory:
-			v.failWord("losing", "a client has nothing on disk to lose: leave this out")
+			v.failWord("losing", "a client has nothing on disk to lose: remove this")
 		case !isServer && f.Restart > 0:
-			v.failWord("restart", "a crashed client does not restart: leave this out")
+			v.failWord("restart", "a crashed client does not restart: remove this")
 		}
 	},
 

@@ -42,8 +42,8 @@ func checkCut(v *validator, f *Fault) {
 			}
 		}
 	}
-	v.failWord(string(f.Right[0]), "no process on the left exchanges messages with one on the right: there is no "+
-		"link to cut")
+	v.failWord(string(f.Right[0]), "no process on the left exchanges messages with one on the right: "+
+		"there is no link to cut")
 }
 
 // drawCut draws a cut between one process and some or all of the processes to which it is linked.

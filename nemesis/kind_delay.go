@@ -47,8 +47,8 @@ var DelayMessage = register(definition{
 	named: history.Delay,
 	also:  "delay MESSAGE by DURATION",
 	parts: []part{oneMessage, words("by"), by},
-	meaning: "one message on the link arrives later: the one with this number since the start, or the one with this " +
-		"command",
+	meaning: "one message on the link arrives later: " +
+		"the one with this number since the start, or the one with this command",
 	target: anyProcess,
 	peer:   anyProcess,
 	check: func(v *validator, f *Fault) {

@@ -49,7 +49,7 @@ var Jump = register(definition{
 func checkClock(v *validator, f *Fault) {
 	if v.known.unclocked(f.Target) {
 		v.failWord(string(f.Target),
-			"the clocks of "+string(f.Target)+", whose lock is a library, can neither jump nor drift: let the "+
-				"servers' clocks jump or drift in the opposite direction")
+			"the clocks of "+string(f.Target)+", whose lock is a library, can neither jump nor drift: "+
+				"let the servers' clocks jump or drift in the opposite direction")
 	}
 }

@@ -15,8 +15,8 @@ var (
 	EvictKey = register(removal(definition{
 		words: history.EvictKey,
 		parts: []part{words("of"), lockName, words("on"), target, trigger},
-		meaning: "a Redis master evicts the key of that lock, as it may when memory runs out (`maxmemory` with any " +
-			"policy but `noeviction`)",
+		meaning: "a Redis master evicts the key of that lock, " +
+			"as it may when memory runs out (`maxmemory` with any policy but `noeviction`)",
 	}, history.Evicted))
 	// DeleteKey is a DEL of a lock's key by an operator.
 	DeleteKey = register(removal(definition{

@@ -83,8 +83,8 @@ func (p Plan) Validate(known Names) error {
 			return fmt.Errorf("fault %d, %q: %w", i+1, f.String(), err)
 		}
 		if p.slowest(i) > SlowestPPM {
-			return fmt.Errorf("fault %d, %q: together with the drifts before it, the clocks of %s could run at less "+
-				"than a tenth of the true rate",
+			return fmt.Errorf("fault %d, %q: "+
+				"together with the drifts before it, the clocks of %s could run at less than a tenth of the true rate",
 				i+1, f.String(), f.Target)
 		}
 	}

@@ -17,7 +17,7 @@ func Validate(f Fault, known Names) error {
 		return err
 	}
 	if !reflect.DeepEqual(parsed, f) {
-		return &ParseError{Column: 1, Msg: "the fault has values that its line cannot express"}
+		return &ParseError{Column: 1, Msg: "the fault has values that its text form cannot express"}
 	}
 	if err := validate(f, p, &known); err != nil {
 		return err // if err were nil and returned without this check, it would become an error that is not nil
@@ -96,8 +96,8 @@ func (v *validator) trigger(f Fault) {
 		return
 	}
 	if !v.known.passes(f.Trigger.Point) {
-		v.failNear(string(f.Trigger.Point), fmt.Sprintf("no client passes this point: programs pass only the points "+
-			"that they report, %q", v.known.Passed), "")
+		v.failNear(string(f.Trigger.Point), fmt.Sprintf("no client passes this point: "+
+			"programs pass only the points that they report, %q", v.known.Passed), "")
 		return
 	}
 	if f.Trigger.By != "" {

@@ -16,8 +16,8 @@ var impossible = []badLine{
 	{"shut down resource at 1s", 11, `expected a lock server, but resource is the protected resource`, ""},
 	{"crash resource at 1s", 7, `expected a client or a lock server, but resource is the protected resource`, ""},
 	{"crash redis-2 at 1s", 7, `say what redis-2 loses: "losing unsynced writes" or "losing everything"`, ""},
-	{"crash client-1 losing everything at 1s", 16, `a client has nothing on disk to lose: leave this out`, ""},
-	{"crash client-1 at 1s, restart after 2s", 23, `a crashed client does not restart: leave this out`, ""},
+	{"crash client-1 losing everything at 1s", 16, `a client has nothing on disk to lose: remove this`, ""},
+	{"crash client-1 at 1s, restart after 2s", 23, `a crashed client does not restart: remove this`, ""},
 	{"fail over redis-1 to redis-2 at 1s", 22, `redis-2 does not replicate redis-1`, "redis-1-replica-1"},
 	{"fail over redis-1 to redis-1-replica-3 at 1s", 22, `no process of this run is called redis-1-replica-3`,
 		"redis-1-replica-1"},
@@ -79,7 +79,7 @@ func TestValidateCountsColumnsInThePrintedLine(t *testing.T) {
 }
 
 func TestValidateRefusesWhatNoLineCanState(t *testing.T) {
-	stray := "the fault has values that its line cannot express"
+	stray := "the fault has values that its text form cannot express"
 	for name, change := range map[string]struct {
 		f   Fault
 		msg string

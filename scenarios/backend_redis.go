@@ -18,8 +18,8 @@ func init() {
 		Front: front.Redis{}, Called: "Redis", Service: history.Redis, Several: history.Redlock,
 		Upkeep: []string{"auth", "client", "cluster", "command", "config", "echo", "hello", "info", "ping", "quit",
 			"readonly", "readwrite", "reset", "role", "select"},
-		Meaning: "how many independent Redis masters: redis-1, redis-2 …; all protocols on Redis but redlock need " +
-			"exactly 1",
+		Meaning: "how many independent Redis masters: redis-1, redis-2 …; " +
+			"all protocols on Redis but redlock need exactly 1",
 		Settings: slices.Concat(redisSettings, clusterSettings, replicaSettings),
 		fields:   []string{"persistence", "notify-keyspace-events"},
 		check:    checkRedis,
@@ -41,19 +41,19 @@ var (
 	}
 	clusterSettings = []format.Key[Servers]{
 		format.Switch("cluster", func(s *Servers) *bool { return &s.Cluster }, false, "the masters form a Redis "+
-			"Cluster: each serves a share of the keys, clients follow redirections, and a master that is down "+
-			"is replaced by a replica that the other masters elect"),
+			"Cluster: each serves a share of the keys, clients follow redirections, "+
+			"and a master that is down is replaced by a replica that the other masters elect"),
 		format.Positive("node-timeout", func(s *Servers) *time.Duration { return &s.NodeTimeout },
-			redis.DefaultNodeTimeout, "how long a member of a Cluster must be silent before the others "+
-				"replace it, and how long a master that reaches only a minority goes on serving").Recurring(),
+			redis.DefaultNodeTimeout, "how long a member of a Cluster must be silent before the others replace it, "+
+				"and how long a master that reaches only a minority goes on serving").Recurring(),
 	}
 	replicaSettings = []format.Key[Servers]{
 		format.Number("min-replicas-to-write", func(s *Servers) *int { return &s.MinReplicasToWrite }, 0, 0,
 			maxReplicas,
 			"a master refuses writes unless this many replicas have acknowledged within `min-replicas-max-lag`"),
 		format.Positive("min-replicas-max-lag", func(s *Servers) *time.Duration { return &s.MinReplicasMaxLag },
-			redis.DefaultMinReplicasMaxLag, "how old a replica's last acknowledgment may be; see "+
-				"`min-replicas-to-write`"),
+			redis.DefaultMinReplicasMaxLag, "how old a replica's last acknowledgment may be; "+
+				"see `min-replicas-to-write`"),
 		format.Switch("semi-sync", func(s *Servers) *bool { return &s.SemiSync }, false, "replies to writes wait for "+
 			"one replica (Tair)"),
 		format.Positive("semi-sync-timeout", func(s *Servers) *time.Duration { return &s.SemiSyncTimeout },
@@ -80,15 +80,15 @@ func checkRedis(f *file) {
 	place, given := f.inServers["node-timeout"]
 	switch {
 	case !s.Cluster && given:
-		f.Problem(place, "", "node-timeout is a setting of a Cluster: leave it out, or write cluster: on")
+		f.Problem(place, "", "node-timeout is a setting of a Cluster: remove it, or write cluster: on")
 	case s.Cluster && s.N < leastMasters:
-		f.Problem(f.inServers["cluster"], "", "a Cluster needs at least %d masters, so that a majority is left when "+
-			"one fails: write redis: %d, or cluster: off", leastMasters, leastMasters)
+		f.Problem(f.inServers["cluster"], "", "a Cluster needs at least %d masters, "+
+			"so that a majority is left when one fails: write redis: %d, or cluster: off", leastMasters, leastMasters)
 	}
 	for _, key := range ofSentinel {
 		if place, given := f.inServers[key]; given && s.Cluster {
-			f.Problem(place, "", "%s is a setting of the Sentinel, but a Cluster has no Sentinel: leave it out, "+
-				"or write node-timeout", key)
+			f.Problem(place, "", "%s is a setting of the Sentinel, but a Cluster has no Sentinel: "+
+				"remove it, or write node-timeout", key)
 		}
 	}
 }
@@ -114,7 +114,7 @@ func checkReplicas(f *file) {
 	}
 	if s.MinReplicasToWrite > s.Replicas && s.Replicas > 0 {
 		f.Problem(f.inServers["min-replicas-to-write"], "",
-			"min-replicas-to-write asks for more replicas (%d) than there are (%d)", s.MinReplicasToWrite, s.Replicas)
+			"`min-replicas-to-write` is %d, but the number of replicas is %d", s.MinReplicasToWrite, s.Replicas)
 	}
 }
 

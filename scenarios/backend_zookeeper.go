@@ -27,8 +27,8 @@ func init() {
 		},
 		check: func(f *file) {
 			if place, given := f.inServers["sync-limit"]; given && f.scenario.Servers.N == 1 {
-				f.Problem(place, "", "sync-limit is about members of an ensemble, but there is one server: leave "+
-					"it out")
+				f.Problem(place, "", "sync-limit applies to members of an ensemble, but there is only one server: "+
+					"remove it")
 			}
 		},
 		Meaning: "how many members of a ZooKeeper ensemble: zookeeper-1 …",
@@ -48,8 +48,8 @@ var zooKeeperSettings = []format.Key[Servers]{
 	}).Refusing("ZooKeeper does not start with a tickTime of 0 (\"tickTime is not set\")"),
 	format.Number("sync-limit", func(s *Servers) *int { return &s.SyncLimit },
 		zookeeper.DefaultSyncLimit, 1, 100,
-		"how many ticks a ZooKeeper member goes on serving without a heartbeat of its leader, and how many ticks a "+
-			"leader keeps a silent member (syncLimit)").
+		"how many ticks a ZooKeeper member goes on serving without a heartbeat from its leader, "+
+			"and how many ticks a leader keeps a silent member (syncLimit)").
 		Refusing("ZooKeeper does not start with a syncLimit of 0 (\"syncLimit is not set\")"),
 }
 

@@ -26,7 +26,7 @@ func TestALibrarysLockNeedsItsCode(t *testing.T) {
 	}
 	shared := strings.Replace(text, "8s", "8s, shared: on", 1)
 	_, err = ParseWith("a.yaml", []byte(shared), code("first"))
-	if err == nil || !strings.Contains(err.Error(), `leave shared out: a lock in Go reports which of its holds are shared`) {
+	if err == nil || !strings.Contains(err.Error(), "remove `shared`: a lock in Go reports which of its") {
 		t.Errorf("a key of locks of other protocols: %v", err)
 	}
 	s, err := ParseWith("a.yaml", []byte(text), code("first"))

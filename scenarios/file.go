@@ -91,8 +91,8 @@ func (f *file) fields() []field {
 			read: func(n ast.Node) { mapping(f.Reader, n, "network", f.networkFields()) }},
 		{name: "clients", read: func(n ast.Node) { f.clients, _ = f.Whole(1, maxClients)(n) },
 			doc: doc{values: fmt.Sprintf("1 to %d", maxClients), standard: "`2`",
-				meaning: "how many clients: client-1, " +
-					"client-2 …"},
+				meaning: "how many clients: " +
+					"client-1, client-2 …"},
 			kind:   format.Count,
 			number: func(s *Scenario, _ *Client) (int64, bool) { return int64(len(s.Clients)), true }},
 		{name: "lock", required: true, fields: f.allLockFields, read: func(n ast.Node) {
@@ -110,8 +110,8 @@ func (f *file) fields() []field {
 			doc: doc{values: "list of lines", standard: "none", meaning: "the faults of the run; see Faults"}},
 		{name: "mix", fields: func() []field { return f.mixFields(&draw.Mix{}) }, read: func(n ast.Node) { f.mix = n }},
 		{name: "promise", read: f.readPromise, doc: doc{values: "list of laws, `availability`",
-			standard: "see below", meaning: "the laws that must hold under any faults; see Promise. Default: all but " +
-				"those for which `expect` says violated or any"}},
+			standard: "see below", meaning: "the laws that must hold under any faults; see Promise. " +
+				"Default: all but those for which `expect` says violated or any"}},
 		times[0], times[1],
 		{name: "expect", fields: f.expectFields,
 			read: func(n ast.Node) { mapping(f.Reader, n, "expect", f.expectFields()) },
@@ -131,8 +131,9 @@ var timeKeys = []format.Key[Scenario]{
 		"the simulated time at which the run ends"),
 	format.Positive("bound", func(s *Scenario) *time.Duration { return &s.Bound }, 0,
 		"how long an uncontended acquire or release may take (fault-tolerance)").
-		Depending("the lock's TTL; with several members of ZooKeeper, plus `sync-limit` times `tick-time`, " +
-			"and with Consul, plus `raft-multiplier` seconds, for which they may wait for a silent leader"),
+		Depending("the lock's TTL. " +
+			"Members may wait for a silent leader, so several members of ZooKeeper add `sync-limit` times " +
+			"`tick-time`, and Consul adds `raft-multiplier` seconds"),
 }
 
 // settle parses the settings that refer to clients and servers. It also checks what depends on several settings, and

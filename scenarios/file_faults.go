@@ -23,7 +23,7 @@ func (f *file) readFaults(names *nemesis.Names) {
 		}
 		place, ok := f.InLine(n, line)
 		if !ok {
-			f.Problem(place, "", "write a fault in one line, without escapes")
+			f.Problem(place, "", "write the fault on one line, without escapes")
 			return
 		}
 		if fault, ok := f.fault(line, place, names); ok {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
@@ -114,7 +115,7 @@ func whyNot(d *locks.Definition, path, word string) string {
 	case d.Without[path] != "":
 		return d.Without[path]
 	}
-	return fmt.Sprintf("%s is a setting of %s, but the protocol is %s: leave it out", what,
+	return fmt.Sprintf("%s is a setting of %s, but the protocol is %s: remove it", what,
 		format.Listed(takers, "and"), d.Name)
 }
 
@@ -177,28 +178,28 @@ func (f *file) checkLock(l *lockSettings) {
 		}
 	}
 	if l.config.Abrupt && l.config.Patience == 0 {
-		refuse("retry.patience-ends", "without retry.patience, no acquire ever gives up: set retry.patience, or leave "+
-			"patience-ends out")
+		refuse("retry.patience-ends", "without retry.patience, no acquire ever gives up: "+
+			"set retry.patience, or remove `patience-ends`")
 	}
 	if x := l.config.Extension; x != nil && !x.Background && x.Until != locks.EndsWithLast {
-		refuse("extension.until", "until says when a keepalive in the background ends, and with in: steps there is "+
-			"none: leave until or in out")
+		refuse("extension.until", "`until` says when a background keepalive ends, but with `in: "+
+			"steps` there is none: remove `until` or `in`")
 	}
 	if l.config.ReleaseOnFailure && l.config.Release == locks.ReleaseNothing {
-		refuse("release-on-failure", "with release: nothing, a client never deletes a key: leave "+
-			"release-on-failure out, or write release: script")
+		refuse("release-on-failure", "with release: nothing, a client never deletes a key: "+
+			"remove `release-on-failure`, or write release: script")
 	}
 	if w := l.config.Wait; w != nil && s.masters() > 0 {
 		switch {
 		case w.ForReplicas() > s.Replicas:
-			refuse("wait", "wait asks for more replicas (%d) than there are (%d)", w.ForReplicas(), s.Replicas)
+			refuse("wait", "`wait` needs %s, but there are %d", text.Count(w.ForReplicas(), "replica"), s.Replicas)
 		case w.Fsync == locks.MasterDisk:
-			refuse("wait.replicas", "with fsync: master, no replica is counted: leave replicas out, or write "+
-				"fsync: all")
+			refuse("wait.replicas", "with fsync: master, no replica is counted: remove `replicas`, or write fsync: "+
+				"all")
 		}
 		if w.Fsync != locks.NoDisks && s.Persistence == store.None {
-			refuse("wait.fsync", "without persistence there is no file to sync: leave fsync out, or set "+
-				"servers.persistence.append-fsync")
+			refuse("wait.fsync", "without persistence there is no file to sync: "+
+				"remove `fsync`, or set servers.persistence.append-fsync")
 		}
 	}
 }
@@ -212,15 +213,15 @@ func (f *file) checkTasks(d *locks.Definition, l *lockSettings, w *Work, in form
 	case d.Name == locks.FromLibrary:
 		f.checkTasksOfLibrary(d, l, place)
 	case d.Setting("value-in") == nil:
-		f.Problem(place, "", "tasks share one lock object only with %s, but the protocol is %s: leave tasks out",
+		f.Problem(place, "", "tasks share one lock object only with %s, but the protocol is %s: remove `tasks`",
 			format.Listed(locks.Taking("value-in", ""), "and"), d.Name)
 	case l.config.Wake == locks.WakeOnMessage || l.config.Wake == locks.WakeOnMessageTTL:
-		f.Problem(place, "", "a client's tasks would share one subscription, and each message on it wakes only one "+
-			"task: leave tasks out, or write retry.wake: delay")
+		f.Problem(place, "", "a client's tasks would share one subscription, "+
+			"and each message on it wakes only one task: remove `tasks`, or write retry.wake: delay")
 	}
 	if at, stated := l.given["value-in"]; stated && l.config.InObject && w.Tasks < 2 {
-		f.Problem(at, "", "only tasks of one client share a lock object: set work.tasks to 2 or more, or leave "+
-			"value-in out")
+		f.Problem(at, "", "only tasks of one client share a lock object: "+
+			"set work.tasks to 2 or more, or remove `value-in`")
 	}
 }
 
@@ -232,10 +233,10 @@ func (f *file) checkTasksOfLibrary(d *locks.Definition, l *lockSettings, place f
 		return // reported by checkProtocol
 	}
 	if _, tells := s.Front().Begin().Caller("").(sim.Tasks); !tells {
-		f.Problem(place, "", "only on Redis can the requests of a client's tasks be distinguished: leave tasks out")
+		f.Problem(place, "", "the requests of a client's tasks can be told apart only on Redis: remove `tasks`")
 	}
 	if d.Order(&l.config) > 0 {
-		f.Problem(place, "", "fairness is judged between clients with one task each: leave tasks or place-timeout out")
+		f.Problem(place, "", "fairness is judged between clients with one task each: remove `tasks` or `place-timeout`")
 	}
 }
 
@@ -252,25 +253,24 @@ func (f *file) checkWork(l *lockSettings, w *Work, in format.Given) {
 	}
 	if place, ok := in["release-before-write"]; ok && w.ReleaseFirst && (w.Writes == 0 || w.Nested) {
 		f.Problem(place, "", "%s", map[bool]string{
-			true: "with nested, the work releases the lock after its writes: leave release-before-write " +
-				"or nested out",
-			false: "the work writes nothing: set writes to 1 or more, or leave release-before-write out"}[w.Nested])
+			true:  "with `nested`, the lock is released after the writes: remove `release-before-write` or `nested`",
+			false: "the work writes nothing: set writes to 1 or more, or remove `release-before-write`"}[w.Nested])
 	}
 	f.checkTasks(d, l, w, in)
 	if x := l.config.Extension; x != nil && x.Until == locks.EndsWithFirst && !w.Nested {
 		if place, ok := l.given["extension.until"]; ok {
-			f.Problem(place, "", "without work.nested, the first release of a hold is also its last: set work.nested, "+
-				"or leave until out")
+			f.Problem(place, "", "without work.nested, the first release of a hold is also its last: "+
+				"set work.nested, or remove `until`")
 		}
 	}
 	if !d.Expires {
 		refuse("check-validity", w.CheckValidity,
-			"%s gives a client no validity to check: leave check-validity out, or use set-nx-px")
+			"%s gives a client no validity to check: remove `check-validity`, or use set-nx-px")
 		refuse("hold", w.HoldKind == HoldValidity,
 			"%s gives a client no validity that could end: write hold: forever, or use set-nx-px")
 	}
 	if !d.Renews && d.Setting("extension") == nil {
-		refuse("stop-when-lost", !w.StopWhenLost, "nothing notifies a client of %s that its lock is lost: leave "+
-			"stop-when-lost out, or use set-nx-px")
+		refuse("stop-when-lost", !w.StopWhenLost, "nothing notifies a client of %s that its lock is lost: "+
+			"remove `stop-when-lost`, or use set-nx-px")
 	}
 }

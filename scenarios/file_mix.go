@@ -20,21 +20,20 @@ func (f *file) mixFields(m *draw.Mix) []field {
 	}
 	return []field{
 		{name: "faults", read: func(n ast.Node) {
-			m.Fewest, m.Most = f.WholeRange(n, draw.MaxFaults, m.Fewest,
-				m.Most)
+			m.Fewest, m.Most = f.WholeRange(n, draw.MaxFaults, m.Fewest, m.Most)
 		},
 			doc: doc{values: "0 to 1000, or a range", standard: "`1..5`",
-				meaning: "how many faults each draw has; see Mix"}},
+				meaning: "how many faults each random plan has; see Mix"}},
 		{name: "weights", read: func(n ast.Node) { f.readWeights(n, m) },
 			doc: doc{values: "mapping of kind to 0 to 1000000",
 				standard: "see below",
-				meaning: "how often each kind of fault is drawn relative to the others; a kind that is not listed is " +
-					"not drawn"}},
+				meaning: "how often each kind of fault is drawn relative to the others; " +
+					"a kind that is not listed is not drawn"}},
 		{name: "with", read: f.readAdditions,
-			doc: doc{values: "list of kinds of faults", standard: "none", meaning: "kinds that are drawn in addition " +
-				"to those of `weights`, each as often as the average kind in `weights`. Kinds that are off by " +
-				"default are " +
-				"drawn only if they are listed here or if one of `faults` is of that kind"}},
+			doc: doc{values: "list of kinds of faults", standard: "none", meaning: "kinds that are drawn " +
+				"in addition to those of `weights`, each as often as the average kind in `weights`. " +
+				"Kinds that are off by default are drawn only if they are listed here or if one of `faults` " +
+				"is of that kind"}},
 		span("pause", &m.Pause, "TTL / 100 to 3 TTL", "how long pauses are"),
 		span("jump", &m.Jump, "TTL / 100 to 3 TTL", "how far clocks jump, forward or backward"),
 		span("delay", &m.Delay, "TTL / 1000 to 3 TTL", "how late messages are"),
@@ -47,25 +46,27 @@ func (f *file) mixFields(m *draw.Mix) []field {
 		{name: "forever", read: into(&m.Forever, f.Percent), doc: doc{values: "percentage", standard: "`10%`",
 			meaning: "the share of cuts and drifts that never end, and of stopped servers that do not restart"}},
 		{name: "aimed", read: into(&m.Aimed, f.Percent), doc: doc{values: "percentage", standard: "`50%`",
-			meaning: "the share of faults without a point that are aimed at something that happens in a run without " +
-				"faults: a request or a reply (each kind of request is equally likely), or the instant of an event, " +
-				"an expiry or the end of a validity"}},
+			meaning: "among the faults that do not strike at a point, " +
+				"the share that targets something in the run without faults: " +
+				"a request or reply (each kind of request is equally likely), or the time of an event, " +
+				"of an expiry or of the end of a validity"}},
 		{name: "guided", read: into(&m.Guided, f.Percent), doc: doc{values: "percentage", standard: "`50%`",
-			meaning: "the share of plans that vary an earlier one whose run came close to breaking a law; the others " +
-				"are drawn freely"}},
+			meaning: "the share of plans that vary an earlier plan whose run came close to breaking a law; " +
+				"the others are purely random"}},
 		{name: "at-points", read: into(&m.AtPoint, f.Percent), doc: doc{values: "percentage", standard: "`50%`",
 			meaning: "the share of faults that strike at a point; the others strike at a time"}},
 		{name: "points", read: func(n ast.Node) { f.readPoints(n, m) },
 			doc: doc{values: "list of points", standard: "all", meaning: "the points at which faults strike"}},
 		{name: "passes", read: into(&m.Passes, f.Whole(1, maxCount)),
-			doc: doc{values: "1 to 10000", standard: "`3`", meaning: "the latest passing of a point at which a " +
-				"fault strikes: 3 means the first, second or third"}},
+			doc: doc{values: "1 to 10000", standard: "`3`", meaning: "up to which passing of a point a fault may " +
+				"strike: with 3, at the first, second or third"}},
 		{name: "messages", read: into(&m.Messages, f.Whole(1, nemesis.MaxNumber)), doc: doc{
 			values: "1 to 1000000", standard: "`12`",
-			meaning: "the highest number of a message or reply that a fault names, counted for each link from the " +
-				"start"}},
+			meaning: "the highest number of a message or reply that a fault names; " +
+				"on each link, numbers count from the start of the run"}},
 		{name: "swarm", read: into(&m.Swarm, f.OnOff),
-			doc: doc{values: "switch", standard: "`on`", meaning: "each draw chooses from a random half of the kinds"}},
+			doc: doc{values: "switch", standard: "`on`", meaning: "each random plan uses only a random half of the " +
+				"kinds of faults"}},
 		{name: "within", read: into(&f.scenario.Within, f.Millis), doc: doc{values: "whole milliseconds, at least 1ms",
 			standard: "see below", meaning: "the time after the start in which faults may strike"}},
 		{name: "without", read: func(n ast.Node) { f.readExclusions(n, m) },
@@ -85,7 +86,7 @@ func (f *file) readMix(names *nemesis.Names) {
 	before := f.Problems()
 	in := mapping(f.Reader, f.mix, "mix", f.mixFields(&m))
 	if place, given := in["slow-fsync"]; given && f.scenario.Servers.consensus() {
-		f.Problem(place, "", "only the fsyncs of Redis nodes are slowed down: leave slow-fsync out")
+		f.Problem(place, "", "only the fsyncs of Redis nodes are slowed down: remove `slow-fsync`")
 	}
 	m.Weights = m.Weights.With(f.with)
 	f.scenario.Mix = m
@@ -93,14 +94,15 @@ func (f *file) readMix(names *nemesis.Names) {
 		return
 	}
 	if f.scenario.Within > f.scenario.Limit {
-		f.Problem(format.StartOf(f.mix), "", "the mix lets faults strike within "+
-			"%s, but the run's limit is %s", f.scenario.Within,
+		f.Problem(format.StartOf(f.mix), "", "the mix lets faults strike within %s, "+
+			"but the run's limit is %s", f.scenario.Within,
 			f.scenario.Limit)
 	}
 	targets := nemesis.TargetsOf(names)
 	for _, k := range nemesis.Kinds {
 		if place, given := in["with"]; given && slices.Contains(f.with, k.String()) && !targets.Has(k) {
-			f.Problem(place, "", "a fault of kind %s can strike nothing on %s servers", k, f.scenario.Servers.Backend)
+			f.Problem(place, "", "a fault of kind %s has nothing to strike on %s "+
+				"servers", k, f.scenario.Servers.Backend)
 		}
 	}
 	if _, err := draw.NewGenerator(m, *names, f.scenario.Limit); err != nil {

@@ -47,18 +47,18 @@ func serverSettings() []format.Key[Servers] {
 
 // fsyncKey is the setting fsync, which all kinds of servers have.
 var fsyncKey = format.Time("fsync", func(s *Servers) *time.Duration { return &s.Fsync }, store.DefaultFsyncTime,
-	"how long one fsync takes; members that agree on one log fsync before they agree")
+	"how long one fsync takes; servers with a replicated log fsync each entry before they acknowledge it")
 
 func (f *file) serverFields() []field {
 	t := table[Servers]{Reader: f.Reader, name: "servers", keys: serverKeys(), to: &f.scenario.Servers,
 		of: func(s *Scenario, _ *Client) *Servers { return &s.Servers }}
 	fields := append(t.fields(""), field{name: "notify-keyspace-events", read: f.readNotifications,
 		doc: doc{values: "classes as in redis.conf: `KEA`, `Ex`", standard: "none",
-			meaning: "the key events for which Redis publishes messages, to `__keyspace@0__:KEY` (`K`) and " +
-				"`__keyevent@0__:EVENT` (`E`). They are for your own locks that listen to them; CONFIG SET changes " +
-				"the classes"}},
-		field{name: "maxmemory-policy", instead: "servers never run out of memory by themselves: an eviction is a " +
-			"fault, such as `evict key of LOCK on redis-1 at 3s` under faults"})
+			meaning: "the key events for which Redis publishes messages, " +
+				"to `__keyspace@0__:KEY` (`K`) and `__keyevent@0__:EVENT` (`E`). " +
+				"They are for your own locks that listen to them; CONFIG SET changes the classes"}},
+		field{name: "maxmemory-policy", instead: "servers never run out of memory by themselves: " +
+			"an eviction is a fault, such as `evict key of LOCK on redis-1 at 3s` under faults"})
 	return slices.Insert(fields, len(backends),
 		field{name: "persistence", read: f.readPersistence, fields: f.persistenceFields,
 			kind: format.Word, number: wordOf,
@@ -80,8 +80,8 @@ func (f *file) persistenceFields() []field {
 	t := table[Servers]{Reader: f.Reader, name: "servers.persistence", to: &f.scenario.Servers,
 		of: func(s *Scenario, _ *Client) *Servers { return &s.Servers },
 		keys: []format.Key[Servers]{format.Choice("append-fsync",
-			func(s *Servers) *store.Policy { return &s.Persistence }, "when written data reaches the disk, as Redis's "+
-				"appendfsync",
+			func(s *Servers) *store.Policy { return &s.Persistence }, "when written data reaches the disk, "+
+				"like Redis's appendfsync",
 			format.Option[store.Policy]{Word: "everysec", Value: store.Everysec},
 			format.Option[store.Policy]{Word: "always", Value: store.Always},
 			format.Option[store.Policy]{Word: "no", Value: store.No})}}
@@ -121,7 +121,7 @@ func (f *file) checkServers() {
 	for _, b := range backends {
 		for _, key := range b.own() {
 			if place, given := f.inServers[key]; given && own != nil && b != own {
-				f.Problem(place, "", "%s is a setting of %s: leave it out", key, b.Called)
+				f.Problem(place, "", "%s is a setting of %s: remove it", key, b.Called)
 			}
 		}
 	}
@@ -139,26 +139,26 @@ func (f *file) checkProtocol() {
 		f.Problem(f.inServers[string(s.Backend)], "", "libraries cannot connect to simulated %s servers", s.Backend)
 	case d.Name == locks.FromLibrary:
 	case d.Backend != s.Backend:
-		f.Problem(f.inServers[string(s.Backend)], "", "%s locks on %s servers, not on %s", d.Name, d.Backend, s.Backend)
+		f.Problem(f.inServers[string(s.Backend)], "", "%s needs %s servers, not %s", d.Name, d.Backend, s.Backend)
 	case d.Several && s.Cluster:
-		f.Problem(f.inServers["cluster"], "", "%s locks on independent masters, but in a Cluster only one master "+
-			"serves a key: write cluster: off, or use set-nx-px", d.Name)
+		f.Problem(f.inServers["cluster"], "", "%s needs independent masters, "+
+			"but in a Cluster only one master serves a key: write `cluster: off`, or use set-nx-px", d.Name)
 	case !d.Several && s.N > 1 && !s.Cluster:
 		f.Problem(f.inServers[string(s.Backend)], "",
-			"%s locks on one Redis, but there are %d: use redlock, or a Cluster (cluster: on)", d.Name,
+			"%s uses one Redis server, but there are %d: use redlock, or a Cluster (`cluster: on`)", d.Name,
 			s.N)
 	}
 }
 
 var networkKeys = []format.Key[Network]{
 	format.Spread("delay", func(n *Network) *sim.Delay { return &n.Delay },
-		sim.Delay{Lo: 200 * time.Microsecond, Hi: 2 * time.Millisecond}, "how long each message travels, in one "+
-			"direction").
+		sim.Delay{Lo: 200 * time.Microsecond, Hi: 2 * time.Millisecond}, "how long each message travels, "+
+			"in one direction").
 		Showing("200us..2ms"),
 	{Path: "tail", Form: format.Form{Kind: format.Share, Words: []string{"none"}},
 		Standard: format.Value{Word: "none"},
-		Meaning: "the long tail: with `1% 10ms..50ms`, one message in a hundred has that delay instead, on every " +
-			"link",
+		Meaning: "the long tail: " +
+			"with `1% 10ms..50ms`, one message in a hundred has that delay instead, on every link",
 		Set: func(n *Network, v format.Value) {
 			n.Tail = sim.Tail{PPM: v.N, Delay: sim.Delay{Lo: time.Duration(v.From), Hi: time.Duration(v.To)}}
 		},
@@ -274,8 +274,8 @@ func (f *file) checkResource() {
 	switch several := f.lock.config.Permits > 1; {
 	case d == nil || d.Tokens && !several || f.scenario.Resource.Fencing == FencingOff || !given:
 	case several:
-		f.Problem(place, "", "with %d permits several clients use the resource at once, and a fence would refuse all "+
-			"but the latest: write fencing: off", f.lock.config.Permits)
+		f.Problem(place, "", "with %d permits several clients use the resource at once, "+
+			"and a fence would refuse all but the latest: write fencing: off", f.lock.config.Permits)
 	default:
 		f.Problem(place, "", "%s gives no fencing tokens for the resource to compare: write fencing: off, or use %s",
 			d.Name, format.Listed(tokenGivers(), "or"))

@@ -19,19 +19,19 @@ var workKeys = []format.Key[Work]{
 		"acquires, works and releases"),
 	format.Number("tasks", func(w *Work) *int { return &w.Tasks }, 1, 1, maxTasks, "how many tasks (threads) of a "+
 		"client do this at the same time, with one lock object; only with locks on Redis"),
-	format.Choice("take", func(w *Work) *Take { return &w.Take }, "with several `locks`: take all of them in each "+
-		"cycle, or one at random",
+	format.Choice("take", func(w *Work) *Take { return &w.Take }, "with several `locks`: "+
+		"take all of them in each cycle, or one at random",
 		format.Option[Take]{Word: "all", Value: TakeAll}, format.Option[Take]{Word: "one", Value: TakeOne}),
 	format.Spread("think", func(w *Work) *sim.Delay { return &w.Think }, sim.Delay{}, "the time between two cycles"),
 	format.Number("writes", func(w *Work) *int { return &w.Writes }, 0, 0, maxCount,
-		"how many times the client reads the resource, computes and writes in each section; a client whose hold is "+
-			"shared does not write"),
+		"how many times the client reads the resource, computes and writes in each section; "+
+			"a client whose hold is shared does not write"),
 	format.Time("compute", func(w *Work) *time.Duration { return &w.Compute }, 0, "the time between a read and its "+
 		"write"),
 	{Path: "hold", Form: format.Form{Kind: format.Duration, Words: []string{"validity", "forever"}},
 		Standard: format.Value{N: int64(100 * time.Millisecond)},
-		Meaning: "how long the section lasts after the writes; `validity`: until the validity that the client was " +
-			"given ends; `forever`: the work hangs",
+		Meaning: "how long the section lasts after the writes; `validity`: " +
+			"until the end of the validity that the client was told; `forever`: the work hangs",
 		Example: "1s",
 		Set: func(w *Work, v format.Value) {
 			w.Hold, w.HoldKind = time.Duration(v.N), holdKinds[v.Word]
@@ -49,11 +49,11 @@ var workKeys = []format.Key[Work]{
 	format.Switch("stop-when-lost", func(w *Work) *bool { return &w.StopWhenLost }, true,
 		"stop working when the library reports that the lock is lost, as a failed extension does; not with setnx"),
 	format.Switch("release-before-write", func(w *Work) *bool { return &w.ReleaseFirst }, false,
-		"release the lock before the last write and continue without it, like code that commits its transaction "+
-			"after the release; not with nested"),
+		"release the lock before the last write and continue without it, "+
+			"like code that commits its transaction after the release; not with nested"),
 	format.Switch("nested", func(w *Work) *bool { return &w.Nested }, false,
-		"the code that writes to the resource acquires the lock again and then releases it, like a function that "+
-			"takes its own lock"),
+		"the code that writes to the resource acquires the lock again and then releases it, "+
+			"like a function that takes its own lock"),
 }
 
 // maxTasks is the maximum number of tasks of a client.
@@ -87,8 +87,8 @@ func (f *file) workFields(w *Work, s scope) []field {
 	return append(append(begin, t.fields("")...), other,
 		field{name: "locks", read: func(n ast.Node) { f.readLocks(n, w) },
 			doc: doc{values: "list of names", standard: "none",
-				meaning: "several locks, acquired in this order and released in " +
-					"the reverse order; if omitted, the lock's own name is used"}})
+				meaning: "several locks, acquired in this order and released in the reverse order; " +
+					"if omitted, the lock's own name is used"}})
 }
 
 // staggerOf returns the interval between the starts of two clients. A scenario stores only the start of each client.
@@ -135,8 +135,8 @@ func (f *file) readClients(names *nemesis.Names) {
 	}
 	who := map[bool]string{true: "clients", false: "tasks"}[tasks == len(ids)]
 	if n := f.lock.config.Permits; given && names != nil && n > 1 && n >= tasks {
-		f.Problem(place, "", "with %d permits and %d %s, nobody ever has to wait, so no law would be checked: give "+
-			"fewer permits than %[3]s", n, tasks, who)
+		f.Problem(place, "", "with %d permits and %d %s, nobody ever has to wait, so no law would be checked: "+
+			"give fewer permits than %[3]s", n, tasks, who)
 	}
 	shared := slices.ContainsFunc(s.Clients, func(c Client) bool { return c.Lock.Shared })
 	for i := range s.Clients {

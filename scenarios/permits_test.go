@@ -27,14 +27,14 @@ func TestPermitsAreForSemaphoresThatSomebodyWaitsFor(t *testing.T) {
 		{3, "library", "3", "", "semaphore.yaml:4:36: with 3 permits and 3 clients, nobody ever has to wait"},
 		{3, "library", "0", "", "semaphore.yaml:4:45: expected a number from 1"},
 		{3, "set-nx-px", "2", "", "semaphore.yaml:4:38: permits is a setting of etcd, zookeeper, permit-list and " +
-			"semaphore, but the protocol is set-nx-px: leave it out"},
+			"semaphore, but the protocol is set-nx-px: remove it"},
 		{2, "semaphore", "2", "", "with 2 permits and 2 clients, nobody ever has to wait"},
 		{3, "semaphore", "2", "overrides: {client-1: {lock: {permits: 1}}}\n",
 			"all clients take their permits from one"},
 		{3, "etcd", "2, line: one-key", "", "a single key can have only one holder, but there are several"},
 		{3, "zookeeper", "2, watch: lowest", "", "watches the folder"},
 		{3, "zookeeper", "2", "overrides: {client-1: {lock: {shared: on}}}\n", "has no readers and writers"},
-		{3, "semaphore", "2, admit: rank", "", "write time: client"},
+		{3, "semaphore", "2, admit: rank", "", "write `time: client`"},
 		{3, "semaphore", "2", "resource: {fencing: on}\n", "a fence would refuse all but the latest"},
 		{3, "library", "2", "overrides: {client-1: {lock: {permits: 1}}}\n", "all clients take their permits from one"},
 	} {

@@ -51,8 +51,8 @@ func TestTimesThatZooKeeperRefuses(t *testing.T) {
 			`("tickTime is not set"); expected whole milliseconds from 100ms to 60s`,
 		"{zookeeper: 3, sync-limit: -1}":   "expected a number from 1 to 100, found -1",
 		"{zookeeper: 3, tick-time: 1ms}":   "expected whole milliseconds from 100ms to 60s, found \"1ms\"",
-		"{zookeeper: 1, sync-limit: 3}":    "sync-limit is about members of an ensemble, but there is one server",
-		"{redis: 1, tick-time: 1s}":        "tick-time is a setting of ZooKeeper: leave it out",
+		"{zookeeper: 1, sync-limit: 3}":    "sync-limit applies to members of an ensemble, but there is only one",
+		"{redis: 1, tick-time: 1s}":        "tick-time is a setting of ZooKeeper: remove it",
 		"{zookeeper: 3, ticktime: 1s}":     "tick-time",
 		"{zookeeper: 3, sync-limit: five}": "expected a whole number from 1 to 100",
 	} {

@@ -151,7 +151,7 @@ func (f *starterFile) servers() {
 			f.offer("  ", "servers.node-timeout", "15s")
 		}
 	} else {
-		f.prose("  ", "how long one fsync takes; members fsync before they agree")
+		f.prose("  ", "how long one fsync takes; members fsync each entry before they acknowledge it")
 		f.line("  #fsync: 1ms")
 	}
 	f.line("network:")

@@ -19,12 +19,12 @@ func Kinds() (all []*Kind) {
 	}
 	all = append(all,
 		&Kind{Name: "reentrant", Lock: locks.Define(locks.HashCounter),
-			Text: "a function that holds the lock calls another that acquires it; the server counts the holds, and a " +
-				"watchdog renews the lock until the last release",
+			Text: "a function that holds the lock calls another that acquires it; " +
+				"the server counts the holds, and a watchdog renews the lock until the last release",
 			set: map[string]string{"work.nested": "on", "lock.extension.until": "last-release"}},
 		&Kind{Name: "try-lock", Lock: locks.Define(locks.SetNXPX),
-			Text: "a client that does not get the lock within a second gives up, and deletes what a late request may " +
-				"have left",
+			Text: "a client that does not get the lock within a second gives up, " +
+				"and deletes what a late request may have left",
 			set: map[string]string{"lock.ttl": "2s", "lock.retry.patience": "1s",
 				"lock.retry.patience-ends": "request", "lock.release-on-failure": "on"}},
 		&Kind{Name: "tasks", Lock: locks.Define(locks.SetNXPX),

@@ -62,18 +62,18 @@ func TestServersAreSetForClientsOfOnesOwn(t *testing.T) {
 
 // versioned lists scenarios. If a scenario is refused, the position and the reason of the error follow it.
 const versioned = `
-servers: {redis: 1}; lock: {protocol: set-nx-px, release: delex} => 3:29: DELEX exists from Redis 8.4: set servers.version: 8
-servers: {redis: 1, version: 7.0}; lock: {protocol: setnx, release: delex} => 3:25: DELEX exists from Redis 8.4: set servers.version: 8
-servers: {redis: 1, version: tair}; lock: {protocol: fenced, release: delex} => 3:26: DELEX exists from Redis 8.4: set servers.version: 8
+servers: {redis: 1}; lock: {protocol: set-nx-px, release: delex} => 3:29: DELEX requires Redis 8.4
+servers: {redis: 1, version: 7.0}; lock: {protocol: setnx, release: delex} => 3:25: DELEX requires Redis 8.4
+servers: {redis: 1, version: tair}; lock: {protocol: fenced, release: delex} => 3:26: DELEX requires Redis 8.4
 servers: {redis: 1, version: 8}; lock: {protocol: set-nx-px, release: delex} =>
-servers: {redis: 1}; lock: {protocol: set-nx-px, release: cad} => 3:29: CAD is a command of Tair: set servers.version: tair
-servers: {redis: 1, version: 8}; lock: {protocol: set-nx-px, release: cad} => 3:29: CAD is a command of Tair: set servers.version: tair
+servers: {redis: 1}; lock: {protocol: set-nx-px, release: cad} => 3:29: CAD is a command of Tair
+servers: {redis: 1, version: 8}; lock: {protocol: set-nx-px, release: cad} => 3:29: CAD is a command of Tair
 servers: {redis: 1, version: tair}; lock: {protocol: set-nx-px, release: cad} =>
-servers: {redis: 1}; lock: {protocol: set-nx-px, extension: {mode: cas}} => 3:41: CAS is a command of Tair: set servers.version: tair
+servers: {redis: 1}; lock: {protocol: set-nx-px, extension: {mode: cas}} => 3:41: CAS is a command of Tair
 servers: {redis: 1, version: tair}; lock: {protocol: set-nx-px, extension: {mode: cas}} =>
-servers: {redis: 1}; lock: {protocol: setnx}; overrides: {client-2: {lock: {release: delex}}} => 4:31: DELEX exists from Redis 8.4
+servers: {redis: 1}; lock: {protocol: setnx}; overrides: {client-2: {lock: {release: delex}}} => 4:31: DELEX requires Redis 8.4
 servers: {redis: 1, version: 9}; lock: {protocol: set-nx-px} => 2:30: expected one of 7.0, 8, tair, found
-servers: {etcd: 3, version: 8}; lock: {protocol: etcd} => 2:20: version is a setting of Redis: leave it out
+servers: {etcd: 3, version: 8}; lock: {protocol: etcd} => 2:20: version is a setting of Redis: remove it
 servers: {redis: 1, notify-keyspace-events: Q}; lock: {protocol: setnx} => 2:45: expected letters of event classes as in redis.conf, such as KEA, found "Q"
 servers: {redis: 1, notify-keyspace-events: KEA}; lock: {protocol: setnx} =>
 `

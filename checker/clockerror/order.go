@@ -210,8 +210,8 @@ func missing(t *trace.Trace) string {
 			reader := reads[e.Of]
 			if until, ends := t.History.Header.Seen[reader]; ends && until < t.History.Header.Seen[e.Process] &&
 				e.Type == history.OK && e.Time+off(t, e.Process) >= until-off(t, reader) {
-				return fmt.Sprintf("%s was recorded until %v, and the resource accepted what it did at %v; what it "+
-					"read in between is not known.", reader, until, e.Time)
+				return fmt.Sprintf("%s was recorded until %v, and the resource accepted what it did at %v; "+
+					"what it read in between is not known.", reader, until, e.Time)
 			}
 		}
 		both := seen[e.Lock]

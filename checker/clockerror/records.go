@@ -77,8 +77,9 @@ func holdsEnd(t *trace.Trace, violated bool, at int) string {
 	for c := range t.Changes {
 		e := &t.History.Events[c.At]
 		if t.LooksAtOwner(c) && c.By != c.Owner && (!violated || e.Index == at) {
-			return fmt.Sprintf("Another changed the key of %s at %v, and whether its hold had ended by then is not "+
-				"certain. ", c.Owner, e.Time) + because(t, e.Process, t.ProcessOf(c.Owner))
+			return fmt.Sprintf("Another attempt changed the key of %s at %v, "+
+				"and it is not certain whether that hold had ended by "+
+				"then. ", c.Owner, e.Time) + because(t, e.Process, t.ProcessOf(c.Owner))
 		}
 	}
 	return ""
@@ -97,8 +98,8 @@ func Waits(t *trace.Trace, violated bool, _ int) string {
 	if violated && quietFor(t, limit) {
 		return ""
 	}
-	return "It is not known exactly who waited for whom, and for how long: this is recorded by the clocks of many " +
-		"processes, which may be off by " + h.OffBy() + "."
+	return "It is not known exactly who waited for whom, and for how long: " +
+		"this is recorded by the clocks of many processes, which may be off by " + h.OffBy() + "."
 }
 
 // quietFor reports whether nothing else happened while the first stuck waiter was stuck. The time examined is limit
@@ -138,7 +139,7 @@ func quietFor(t *trace.Trace, limit history.Time) bool {
 // the times of faults are recorded by the clocks of many processes, so it is not known exactly when a quorum was up and
 // reachable.
 func Bounds(t *trace.Trace, _ bool, _ int) string {
-	return "Faults are recorded by the clocks of many processes, so it is not known exactly when a quorum was up and " +
-		"reachable: the clocks may be off by " +
+	return "Faults are recorded by the clocks of many processes, " +
+		"so it is not known exactly when a quorum was up and reachable: the clocks may be off by " +
 		t.History.Header.OffBy() + "."
 }

@@ -128,7 +128,7 @@ func TestBadInputIsRefusedWithLineAndReason(t *testing.T) {
 		{`{"since":1,"time":1,"process":"a","type":"ok","f":"acquire"}`,
 			`line 1: a grant needs since, granted and until: no "granted"`},
 		{`{"since":1,"time":1,"process":"a","type":"ok","f":"key-set"}`, `line 1: key-set ok has fields of a grant ` +
-			`(since, granted, counted), which only acquire ok and extend ok may have: leave them out`},
+			`(since, granted, counted), which only acquire ok and extend ok may have: remove them`},
 		{good + `{"header":{}}`, `line 2: a header may stand only on the first line`},
 		{`{"header":{"quorun":3}}`, `line 1: header: unknown key "quorun" (did you mean "quorum"?)`},
 		{`{"header":{"quorum":"3"}}`, `line 1: header: "quorum" cannot be a JSON string`},
@@ -162,9 +162,9 @@ func TestWhatCannotBeReadBackIsNotWritten(t *testing.T) {
 			"key-prolonged may have"},
 		{Event{F: Lost, Type: OK}, "the name of the process is empty"},
 		{Event{Process: "a", F: KeySet, Type: OK, Grant: &Grant{}}, "key-set ok has fields of a grant (since, " +
-			"granted, counted), which only acquire ok and extend ok may have: leave them out"},
+			"granted, counted), which only acquire ok and extend ok may have: remove them"},
 		{Event{Process: "a", F: Release, Type: OK, Grant: &Grant{}}, "release ok has fields of a grant (since, " +
-			"granted, counted), which only acquire ok and extend ok may have: leave them out"},
+			"granted, counted), which only acquire ok and extend ok may have: remove them"},
 		{Event{Process: "a", F: Acquire, Type: OK, Time: 5, Grant: &Grant{Granted: 6}},
 			`"granted" is 6, after the event's own "time", 5: a lease is granted before its holder returns`},
 		{Event{Process: "a", F: Lost, Type: OK, Value: "\xff"}, "value is not UTF-8"},

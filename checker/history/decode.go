@@ -19,8 +19,8 @@ import (
 const mostEvents = 1 << 24
 
 // errTooMany reports that a history has more than mostEvents events.
-var errTooMany = fmt.Errorf("more than %d events, the maximum for one history: judge a shorter time, or a "+
-	"part of the locks", mostEvents)
+var errTooMany = fmt.Errorf("more than %d events, the maximum for one history: "+
+	"judge a shorter time, or a part of the locks", mostEvents)
 
 // Decode reads what Encode writes. It also reads histories of other systems. In these, the header, server records and
 // grants may be absent. Events may leave out the index, which is then one more than the index of the previous event.
@@ -227,12 +227,12 @@ func (h *Header) wrong() error {
 	}
 	for _, p := range slices.Sorted(maps.Keys(h.TTLs)) {
 		if ttl := h.TTLs[p]; ttl < 0 || ttl > h.TTL {
-			return fmt.Errorf("\"ttls\" of %q is %d: it must lie between 0 and \"ttl\", %d", p, ttl, h.TTL)
+			return fmt.Errorf("\"ttls\" has %d for %q: it must be between 0 and \"ttl\" (%d)", ttl, p, h.TTL)
 		}
 	}
 	for _, p := range slices.Sorted(maps.Keys(h.ClockErrors)) {
 		if e := h.ClockErrors[p]; e < 0 || e > h.ClockError {
-			return fmt.Errorf("\"clock_errors\" of %q is %d: it must lie between 0 and \"clock_error\", %d", p, e,
+			return fmt.Errorf("\"clock_errors\" has %d for %q: it must be between 0 and \"clock_error\" (%d)", e, p,
 				h.ClockError)
 		}
 	}
@@ -240,7 +240,8 @@ func (h *Header) wrong() error {
 		return errors.New("\"order\" without \"turn\": state how long the lock may stay free while a client waits")
 	}
 	if len(h.Seen) > 0 && h.ClockError == 0 {
-		return errors.New("\"seen\" without \"clock_error\": without it, one clock stamped all events until the end")
+		return errors.New("\"seen\" requires \"clock_error\": " +
+			"without it, all events were recorded by one clock until the end")
 	}
 	return nil
 }
@@ -496,12 +497,12 @@ func readFaultField(s *scanner, key string, f *Fault) (err error) {
 func (e *Event) wrongCheck() error {
 	switch {
 	case !e.F.IsKey() || e.F.IsCopy():
-		return fmt.Errorf("%s has \"checked\", which only a server's record of a key may have: leave it out", e.F)
+		return fmt.Errorf("%s has \"checked\", which only a server's record of a key may have: remove it", e.F)
 	case e.Checked.IsScore() && (e.F != KeyGone || e.Why != Expired):
-		return fmt.Errorf("\"checked\":%q is for members of a sorted set that have expired: a key-gone with "+
-			"\"why\":\"expired\"", e.Checked)
+		return fmt.Errorf("\"checked\":%q is for members of a sorted set that have expired: "+
+			"a key-gone with \"why\":\"expired\"", e.Checked)
 	case e.By == "" && !e.Checked.IsScore():
-		return errors.New("\"checked\" says what a request looked at, but \"by\" does not say whose")
+		return errors.New("\"checked\" says what a request looked at: state in \"by\" whose request it was")
 	case e.Checked.String() == "":
 		return fmt.Errorf("checked %d is none of nothing, presence, value, lapse, watched, score, early-score",
 			e.Checked)

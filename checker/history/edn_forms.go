@@ -68,7 +68,7 @@ func (f *forms) next() (text []byte, line int, err error) {
 // if the outer bracket is still open, and otherwise the read error.
 func (f *forms) end(err error) error {
 	if err == io.EOF && f.outer != 0 && !f.over {
-		return fmt.Errorf("%w: its bracket is not closed", errCut)
+		return fmt.Errorf("%w: the outer bracket is not closed", errCut)
 	}
 	return err
 }

@@ -145,8 +145,8 @@ func encodable(e *Event) error {
 	case e.Grant != nil && e.wrongGrant() != nil:
 		return e.wrongGrant()
 	case e.Fault != nil && (e.Process != Nemesis || len(e.Fault.On) == 0):
-		return fmt.Errorf("%s of %s has a fault: only an event of the nemesis may have one, and it must name a "+
-			"process that the fault strikes", e.F, e.Process)
+		return fmt.Errorf("%s of %s has a fault: only an event of the nemesis may have one, "+
+			"and it must name a process that the fault strikes", e.F, e.Process)
 	}
 	return nil
 }

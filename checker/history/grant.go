@@ -12,14 +12,15 @@ func (e *Event) wrongGrant() error {
 	g := e.Grant
 	switch {
 	case e.F != Acquire && e.F != Extend || e.Type != OK:
-		return fmt.Errorf("%s %s has fields of a grant (since, granted, counted), which only acquire ok and extend ok "+
-			"may have: leave them out", e.F, e.Type)
+		return fmt.Errorf("%s %s has fields of a grant (since, granted, counted), "+
+			"which only acquire ok and extend ok may have: remove them", e.F, e.Type)
 	case g.Since > g.Granted:
-		return fmt.Errorf("\"since\" is %d, after \"granted\", %d: a lease is asked for before it is granted", g.Since,
+		return fmt.Errorf("\"since\" (%d) is after \"granted\" (%d): "+
+			"a lease is asked for before it is granted", g.Since,
 			g.Granted)
 	case g.Granted > e.Time:
-		return fmt.Errorf("\"granted\" is %d, after the event's own \"time\", %d: a lease is granted before its "+
-			"holder returns", g.Granted, e.Time)
+		return fmt.Errorf("\"granted\" (%d) is after the event's own \"time\" (%d): "+
+			"a lease is granted before its holder returns", g.Granted, e.Time)
 	}
 	return nil
 }
@@ -29,7 +30,7 @@ func (e *Event) wrongMember() error {
 	if e.Member == "" || e.F.IsKey() {
 		return nil
 	}
-	return fmt.Errorf("%s has a \"member\", which only a server's record of a key may have: leave it out", e.F)
+	return fmt.Errorf("%s has a \"member\", which only a server's record of a key may have: remove it", e.F)
 }
 
 // wrongCount returns an error if a grant counts a server twice, or counts a server that the header lists neither in
@@ -55,9 +56,9 @@ func (h *Header) wrongCount(e *Event) error {
 func (e *Event) wrongSent() error {
 	switch {
 	case !e.F.IsKey() || e.F.IsCopy():
-		return fmt.Errorf("%s has \"sent\", which only a server's record of a key may have: leave it out", e.F)
+		return fmt.Errorf("%s has \"sent\", which only a server's record of a key may have: remove it", e.F)
 	case e.Sent < 1 || e.Sent > e.Time:
-		return fmt.Errorf("\"sent\" is %d: it must be from 1 to the event's own \"time\", %d", e.Sent, e.Time)
+		return fmt.Errorf("\"sent\" is %d: it must be from 1 to the event's own \"time\" (%d)", e.Sent, e.Time)
 	}
 	return nil
 }
@@ -66,8 +67,8 @@ func (e *Event) wrongSent() error {
 // the crash.
 func (e *Event) wrongCrash() error {
 	if e.Until < 1 || e.Until > e.Time {
-		return fmt.Errorf("\"until\" of a crash is %d: it is when the process was last known to live, from 1 to its "+
-			"\"time\", %d", e.Until, e.Time)
+		return fmt.Errorf("\"until\" of a crash is %d: "+
+			"it says when the process was last known to be alive, from 1 to the event's \"time\" (%d)", e.Until, e.Time)
 	}
 	return nil
 }

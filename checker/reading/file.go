@@ -51,8 +51,8 @@ func readInto(room []history.Event, name string, r io.Reader) (*File, error) {
 	in := bufio.NewReaderSize(&bounded{r, mostBytes + 1}, 64<<10)
 	f := &File{Part: Part{Name: name}}
 	if isJSONArray(in) {
-		return nil, fmt.Errorf("%s: line 1: a JSON array instead of JSON lines: write each event on its own "+
-			"line, without the brackets and commas around them (jq -c '.[]' FILE does)", name)
+		return nil, fmt.Errorf("%s: line 1: a JSON array instead of JSON lines: write each event on its own line, "+
+			"without the brackets and commas around them (jq -c '.[]' FILE does)", name)
 	}
 	if !isJSON(in) {
 		recorded, err := history.DecodeEDN(in, room)

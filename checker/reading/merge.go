@@ -42,8 +42,8 @@ func Merge(parts []Part) (*history.History, error) {
 		for n := range p.History.Events {
 			e := &p.History.Events[n]
 			if of, other := owners[e.Process]; other && of != p.Name && e.Process != history.Nemesis {
-				return nil, fmt.Errorf("%s and %s both record the process %q: processes of different machines need "+
-					"different names", of, p.Name, e.Process)
+				return nil, fmt.Errorf("%s and %s both record the process %q: "+
+					"processes of different machines need different names", of, p.Name, e.Process)
 			}
 			owners[e.Process] = p.Name
 			if e.F != history.Acquire || e.Type != history.OK || e.Attempt == "" {
@@ -171,7 +171,7 @@ func mergeHeader(to *history.Header, p *Part, first bool) error {
 		{"initial", to.Initial == h.Initial, to.Initial, h.Initial},
 	} {
 		if !c.same {
-			return fmt.Errorf("%s: its header has %s %v, and the files before it %v: "+
+			return fmt.Errorf("%s: the header has %s %v, but the earlier files have %v: "+
 				"they describe different lock services",
 				p.Name, c.key, c.now, c.here)
 		}

@@ -37,13 +37,13 @@ func TestFieldsAreInOrderOrSaidNotToBe(t *testing.T) {
 			grant("acquire", "ok", 9, 7, 8, 20, "")}, "", "a recorder may write the call late, or not at all"},
 		{"a grant on a call", []string{grant("acquire", "invoke", 9, 7, 8, 20, "")},
 			`acquire invoke has fields of a grant (since, granted, counted), which only ` +
-				`acquire ok and extend ok may have: leave them out`, ""},
+				`acquire ok and extend ok may have: remove them`, ""},
 		{"a grant on a failure", []string{grant("acquire", "fail", 9, 7, 8, 20, "")},
 			`acquire fail has fields of a grant (since, granted, counted), which only ` +
-				`acquire ok and extend ok may have: leave them out`, ""},
+				`acquire ok and extend ok may have: remove them`, ""},
 		{"a grant on a release", []string{grant("release", "ok", 9, 7, 8, 20, "")},
 			`release ok has fields of a grant (since, granted, counted), which only ` +
-				`acquire ok and extend ok may have: leave them out`, ""},
+				`acquire ok and extend ok may have: remove them`, ""},
 		{"a grant without its end", []string{`{"time":9,"process":"a","type":"ok","f":"acquire","since":1,"granted":2}`},
 			`a grant needs since, granted and until: no "until"`, ""},
 		{"an end without its grant", []string{`{"time":9,"process":"a","type":"ok","f":"acquire","until":2}`},
@@ -97,8 +97,8 @@ func TestHeadersThatContradictThemselvesAreRefused(t *testing.T) {
 		`{"ttl":-1}`:         `"ttl" is -1: it cannot be negative`,
 		`{"quorum":-1}`:      `"quorum" is -1: it cannot be negative`,
 		`{"clock_error":-1}`: `"clock_error" is -1: it cannot be negative`,
-		`{"clock_error":5,"clock_errors":{"a":6}}`: `"clock_errors" of "a" is 6: it must lie between 0 and "clock_error", 5`,
-		`{"seen":{"a":6}}`:                         `"seen" without "clock_error": without it, one clock stamped all events until the end`,
+		`{"clock_error":5,"clock_errors":{"a":6}}`: `"clock_errors" has 6 for "a": it must be between 0 and "clock_error" (5)`,
+		`{"seen":{"a":6}}`:                         `"seen" requires "clock_error": without it, all events were recorded by one clock until the end`,
 	} {
 		_, err := Read("h", strings.NewReader(`{"header":`+header+"}\n"+asJSON))
 		if got := fmt.Sprint(err); got != "h: line 1: header: "+want {

@@ -92,8 +92,8 @@ func (l removed) notes() (notes []string) {
 // but the history contains shared holds.
 func (o *Options) permit(h *history.History) error {
 	if i := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Shared }); i >= 0 && o.Permits > 1 {
-		return fmt.Errorf("event %d is a shared hold, and each hold of a semaphore takes one of %d permits: leave "+
-			"--permits out", i, o.Permits)
+		return fmt.Errorf("event %d is a shared hold, and each hold of a semaphore takes one of %d permits: "+
+			"remove --permits", i, o.Permits)
 	}
 	h.Header.Permits = o.Permits
 	return nil

@@ -172,8 +172,8 @@ func (p *part) judge() (outcome checker.Outcome, why string) {
 			len(p.operations))
 	case widest.clocks:
 		return checker.Undecided,
-			fmt.Sprintf("Some order of the operations explains everything that was read, but the clocks may "+
-				"have been off by %s, so the true order may be another one.", p.t.h.Header.OffBy())
+			fmt.Sprintf("Some order of the operations explains everything that was read, "+
+				"but the clocks may have been off by %s, so the true order may be another one.", p.t.h.Header.OffBy())
 	}
 	return checker.Undecided, "No order of the operations explains everything that was read, but one does if " +
 		p.dependsOn(widest) + "."
@@ -188,13 +188,12 @@ func (p *part) dependsOn(widest view) string {
 		says string
 	}{
 		{view{anything: widest.anything},
-			"the register did not hold nil at first (state with --initial what it " +
-				"held)"},
+			"the register did not hold nil at first (state with --initial what it held)"},
 		{view{unknown: widest.unknown},
-			"the reads that returned nil may have found other values (with --initial, nil is a " +
-				"value like any other)"},
-		{view{early: widest.early}, "something was called " +
-			"earlier than the history shows (a call is missing, or is one of several threads of a process)"},
+			"the reads that returned nil may have found other values (with --initial, " +
+				"nil is a value like any other)"},
+		{view{early: widest.early}, "some operation was called earlier than the history shows (its call is missing, " +
+			"or several threads share a process name)"},
 	} {
 		switch {
 		case c.view == (view{}):

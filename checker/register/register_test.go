@@ -83,7 +83,7 @@ func TestRegisters(t *testing.T) {
 		{"different values look alike", "0 invoke write 1\n0 ok write 1\n1 invoke read\n1 ok read \"1\"", "", violated,
 			`It could have found 1.`},
 		{"only returns are recorded", "0 ok write 3\n1 ok read 3\n1 ok read 3\n0 ok write 4\n1 ok read 3", "",
-			undecided, "one does if something was called earlier than the history shows"},
+			undecided, "one does if some operation was called earlier than the history shows"},
 		{"registers are distinguished by keys", "0 invoke write [:x 1]\n0 ok write [:x 1]\n1 invoke read [:y nil]\n" +
 			"1 ok read [:y nil]\n1 invoke cas [:x [1 2]]\n1 ok cas [:x [1 2]]", "nil", holds,
 			"Some order of the operations on each of the 2 registers"},

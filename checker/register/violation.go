@@ -16,9 +16,9 @@ import (
 const noOrder checker.CauseKind = "no order explains it"
 
 // remedy is what analyses of data stores usually recommend.
-const remedy = "Send reads through whatever orders the writes (a quorum, a consensus, or a leader that has checked " +
-	"that it is still the leader): a single replica may be behind. Report a write as failed only if it can never " +
-	"take effect, and otherwise as unknown."
+const remedy = "Send reads through whatever orders the writes (a quorum, a consensus, " +
+	"or a leader that has checked that it is still the leader): a single replica may be behind. " +
+	"Report a write as failed only if it can never take effect, and otherwise as unknown."
 
 // violation is the first operation that no order explains. At its return, the history became impossible to explain.
 type violation struct {
@@ -60,8 +60,8 @@ func (v *violation) unseen() string {
 	for _, p := range slices.Sorted(maps.Keys(h.Header.Seen)) {
 		seen, apart := h.Header.Seen[p], uint64(h.Header.ErrorOf(p))+uint64(h.Header.ErrorOf(v.process))
 		if p != v.process && (seen <= at || uint64(seen)-uint64(at) <= apart) {
-			return fmt.Sprintf("No order of the operations explains what %s read at %v, but the record of %s ends at "+
-				"%v, and it is not known what it did then.", v.process, at, p, seen)
+			return fmt.Sprintf("No order of the operations explains what %s read at %v, "+
+				"but the record of %s ends at %v, and it is not known what it did after that.", v.process, at, p, seen)
 		}
 	}
 	return ""

@@ -56,10 +56,11 @@ func (r *request) register(c *cobra.Command) {
 	output.Count(c, &r.options.Faults, "faults", 1, 0, verify.MaxFaults,
 		"with --verify: largest number of faults in one placement")
 	output.Count(c, &r.options.Delays, "delays", 0, 1, 0,
-		"with --verify: number of delay assignments to try (default 2; with several faults 1)")
+		"with --verify: number of assignments of network delays to try (default 2, or 1 with several faults)")
 	f.BoolVar(&r.options.Orders, "orders", false, "with --verify: also try two other orders of simultaneous messages")
 	f.BoolVar(&r.options.AllEnds, "all-ends", false,
-		"with --verify: with several faults, continue from every end of the earlier ones")
+		"with --verify: with several faults, add the next fault to all runs of the earlier ones, "+
+			"not only to distinct runs")
 	f.BoolVar(&r.options.Requests, "requests", false,
 		"with --verify: try each possible fault alone, in the run of --seed and with that run's delays")
 	f.BoolVar(&r.options.KeepFaults, "keep-faults", false,
@@ -69,9 +70,10 @@ func (r *request) register(c *cobra.Command) {
 	f.BoolVar(&r.corpus, "corpus", false, "run the corpus instead of files")
 	output.Count(c, &r.starts, "starts", 1, 1, 0,
 		"with --corpus: number of start seeds for each mutant")
-	f.BoolVar(&r.unaimed, "unaimed", false, "with --corpus: also search each mutant with unaimed faults only")
+	f.BoolVar(&r.unaimed, "unaimed", false, "with --corpus: search each mutant a second time, "+
+		"with purely random faults")
 	f.IntVar(&r.sound, "sound", 0, "with --corpus: total number of runs of the sound locks (default none)")
-	f.DurationVar(&r.patience, "patience", patience, "replace a process that gives no sign of life for this long")
+	f.DurationVar(&r.patience, "patience", patience, "replace a worker process that has not responded for this long")
 }
 
 // given lists, for each kind of request, the flags that are allowed with it.

@@ -152,8 +152,8 @@ func (j *job) open(ctx context.Context, e entry) (subject, error) {
 		}
 	}
 	if sum := sumOf(content); k.executes && !slices.Contains(j.binaries, sum) {
-		return nil, fmt.Errorf("campaign %s runs a test binary that was not built on this machine: if you trust its "+
-			"author and this is its SHA-256, allow it with --binary %s", j.Name, sum)
+		return nil, fmt.Errorf("campaign %s runs a test binary that was not built on this machine: "+
+			"if you trust its author and this is its SHA-256, allow it with --binary %s", j.Name, sum)
 	}
 	return k.open(e, content)
 }
@@ -188,8 +188,8 @@ func (j *job) prove() error {
 		}
 		for k, p := range e.Probes {
 			if own[k] != p {
-				return fmt.Errorf("%s behaves differently on this machine: seed %d has the digest %s here, but %s "+
-					"where the campaign was created", e.Name, p.Seed, own[k].Digest, p.Digest)
+				return fmt.Errorf("%s behaves differently on this machine: seed %d has the digest %s here, "+
+					"but %s where the campaign was created", e.Name, p.Seed, own[k].Digest, p.Digest)
 			}
 		}
 	}

@@ -60,8 +60,8 @@ func serve(ctx context.Context, at string, j *job, to console) (end func(), err 
 	address := l.Addr().(*net.TCPAddr)
 	if !address.IP.IsLoopback() {
 		l.Close()
-		return nil, fmt.Errorf("--serve %s: the address must be on the loopback interface, for example "+
-			"127.0.0.1:8080", at)
+		return nil, fmt.Errorf("--serve %s: the address must be on the loopback interface, "+
+			"for example 127.0.0.1:8080", at)
 	}
 	s := &site{job: j, ctx: ctx, stories: map[string][]byte{}, secret: "/" + rand.Text(),
 		hosts: []string{address.String(), fmt.Sprintf("localhost:%d", address.Port)}}

@@ -66,8 +66,8 @@ func (p *place) settle() (elsewhere bool, err error) {
 		p.access = *a
 		return true, nil
 	case p.access.URL != "" && p.access.Secret():
-		return true, errors.New("--nats must not contain a user, password or token, since every user of this " +
-			"machine can see it in the process list: set the environment variable " + natsURL +
+		return true, errors.New("--nats must not contain a user, password or token, " +
+			"since every user of this machine can see it in the process list: set the environment variable " + natsURL +
 			", or use --creds or --access")
 	case p.access.URL == "":
 		p.access.URL = fromVariable
@@ -121,8 +121,8 @@ func (p *place) reach() error {
 		return p.connect()
 	}
 	if p.folder == "" {
-		return errors.New("name the campaign's server with --nats URL or --access FILE, or its folder with " +
-			"--out DIR if it was started on this machine")
+		return errors.New("name the campaign's server with --nats URL or --access FILE, " +
+			"or its folder with --out DIR if it was started on this machine")
 	}
 	running, a, err := embedded.Running(storeIn(p.folder))
 	switch {

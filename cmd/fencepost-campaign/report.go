@@ -20,7 +20,7 @@ import (
 type report struct{ output.Frame }
 
 func (r *report) register(c *cobra.Command) {
-	r.Register(c, ", and its other pages beside it")
+	r.Register(c, ", and its other pages next to it")
 	c.Flags().BoolVar(&r.All, "all", false, "report every finding in full, even if they do not fit on the screen")
 	c.Flags().StringVar(&r.Out, "out", "", "keep the campaign and its report in `DIR` (default _runs/campaign-NAME)")
 }
@@ -58,7 +58,7 @@ func (r *report) conclude(ctx context.Context, to console, j *job) error {
 		return err
 	}
 	for _, l := range d.Progress().Lost {
-		to.notice(fmt.Sprintf("%s gave no result and was set aside: %s", j.positions(l), l.Why))
+		to.notice(fmt.Sprintf("%s gave no result and was skipped: %s", j.positions(l), l.Why))
 	}
 	for _, s := range d.Progress().Stages {
 		if s.Ended != "" {
@@ -189,7 +189,7 @@ func newStop(to console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "stop",
 		Short: "End a campaign early",
-		Long: `Ends the exploration early: the workers still shrink what was found, and it is reported. --remove
+		Long: `Ends the exploration early. The workers still shrink the findings, which are then reported. --remove
 removes the campaign from the server with all its results.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {

@@ -32,24 +32,25 @@ func newAdvise() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "advise SCENARIO|FILE",
 		Short: "Try changes to a broken lock, and report those that fix it",
-		Long: `Tries every single change that the format offers for the scenario's lock, and the best pairs, against
-the faults that break it: its own, or if it has none or a mix, those that random plans show. Servers
-that a change brings are struck like those that were there. A change counts if it also survives fresh
-faults of the same kinds and breaks nothing that was whole; one that seems to keep every promise is
-confirmed under fifty times as many. The cheapest that does comes first, as a scenario file and as a
-diff: it takes the least time to acquire, then requests, then servers, then the shortest lease. A lock
-that a crashed holder keeps for ever comes last.
+		Long: `Tries every single change that the format offers for the scenario's lock, and the best pairs of
+changes, against the faults that break it. These are the faults that the scenario lists. If it lists
+none, or has a mix, they are those that random plans find. Servers that a change adds suffer the same
+faults. A change is a fix if it also survives new faults of the same kinds, and breaks no law that held
+before. If it seems to keep every promise, it is confirmed under fifty times as many faults. The report
+begins with the cheapest fix, as a scenario file and as a diff: the one that takes the least time to
+acquire, then the fewest requests, the fewest servers and the shortest lease. Locks that a crashed holder
+keeps forever come last.
 
-All laws count as promised, unless the file lists some under "promise". A file that lists faults asks
-about the promises that these break; one that breaks without any fault, about those. With a mix, or if
-nothing else breaks it, it asks about all.
+All laws count as promised, unless the file lists some under "promise". If the faults of the file break
+promises, the fix must restore these; if promises break without any fault, it must restore those. With a
+mix, or if nothing else breaks the lock, it must keep all promises.
 
-The search ends when it has used the processor time of --cpu: a quarter of it is kept to confirm what
-was found. The report says what was not tried; with the same seeds, more time only adds to it.
+The search ends when it has used the processor time of --cpu. A quarter of that is reserved to confirm
+what was found. The report says what was not tried. With the same seeds, more time only adds to it.
 
-With --client, the program CMD is each client, in virtual time. Then only changes are tried of which the
-program learns: those of the servers, of the resource, and of what it finds in its environment. Its
-processor time counts too: start with few --seeds and a larger --cpu.
+With --client, each client is the program CMD, in virtual time. Then only changes that the program
+notices are tried: changes of the servers, of the resource, and of its environment variables. The
+program's processor time counts too: start with few --seeds and a larger --cpu.
 
 Exit 0 if nothing is broken or a change keeps every promise; 1 if none does; 2 for bad input; 3 if
 Ctrl-C or the end of --cpu came first.`,
@@ -68,7 +69,7 @@ Ctrl-C or the end of --cpu came first.`,
 	output.Count(c, &j.options.Seeds, "seeds", 100, 1, mostAdviceSeeds,
 		"number of random plans: to search for faults, and to test each change with before it is confirmed")
 	f.DurationVar(&j.options.Budget, "cpu", time.Minute,
-		"end the search after this much processor time, such as 5m; 0 is no limit")
+		"end the search after this much processor time, such as 5m; 0 means no limit")
 	output.Workers(c, &j.options.Workers, "how many changes to try at once")
 	f.StringVar(&j.client, "client", "", task.ClientUsage)
 	f.StringVar(&j.Out, "out", "", "write advice, scenario files and diffs to `DIR` (default _runs/advise-SCENARIO)")

@@ -37,26 +37,26 @@ func newCheck() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check FILE…",
 		Short: "Judge a recorded history, of any lock service",
-		Long: `Judges a history that was recorded elsewhere: in JSON lines ("fencepost check --schema" prints
-their JSON Schema; package checker/recorder writes them) or in Jepsen's EDN. Laws of
-which the history does not show what they judge are unchecked.
+		Long: `Judges a history that was recorded elsewhere, in JSON lines or in Jepsen's EDN. ("fencepost check
+--schema" prints the JSON Schema of the lines; package checker/recorder writes them.) A law is
+unchecked if the history lacks the events that it needs.
 
-A history of registers that are read, written, and compared and set, and not of locks, is judged
-for linearizability; --initial says what they held at first.
+A history of registers, with reads, writes and compare-and-set instead of locks, is judged for
+linearizability; --initial gives the initial value of each register.
 
-Several files are those of several machines; their events are put in order by their times. Where
-the clocks may be off (clock_error in the header, or --clock-error), what they cannot tell apart
-is undecided.
+Several files are the histories of several machines, whose events are ordered by their times. If the
+clocks may be off (clock_error in the header, or --clock-error), a law that depends on an order that
+they do not show is undecided.
 
-A file may have 4 GiB, and all files together 16,777,216 events, for which judging takes about 8 GB
+A file may have 4 GiB, and all files together 16,777,216 events. Judging that many takes about 8 GB
 of memory.
 
-The default reading is the holder's: a section ends when its release is called. The strict one is
-the service's: a release that failed has released nothing, so that the lock stays held.
+With the default reading, a section ends when the holder calls release. With the strict reading, a
+release that failed has released nothing, so the lock stays held.
 
 Exit codes: 0 some law holds and none is violated, 1 a law is violated, 2 bad input, 3 a law is
-undecided, a file is cut off, or nothing could be judged. Laws that only the end of the recording
-leaves open do not count.`,
+undecided, a file is cut off, or nothing could be judged. Laws that are undecided only because the
+recording ends do not count.`,
 		Example: `  fencepost check _runs/kleppmann-gc-pause-1/history.jsonl
   fencepost check store/latest/history.edn --lock mutex --reading strict
   fencepost check machine-1.jsonl machine-2.jsonl --clock-error 2ms --html report.html`,
@@ -64,7 +64,7 @@ leaves open do not count.`,
 			r.stated, r.counted = c.Flags().Changed("clock-error"), c.Flags().Changed("permits")
 			switch {
 			case schemaOnly && len(args) > 0:
-				return fmt.Errorf("--schema only prints a document, and reads no history: leave %q out", args[0])
+				return fmt.Errorf("--schema prints the JSON Schema and reads no history: remove %q", args[0])
 			case schemaOnly:
 				if err := output.OnlyBeside(c, "schema"); err != nil {
 					return err

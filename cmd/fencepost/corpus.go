@@ -15,11 +15,11 @@ func newCorpus() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "corpus",
 		Short: "Search for faults that expose broken locks, and test sound ones",
-		Long: `Each sound lock says which laws it promises and which faults it excludes. A mutant is a sound
-lock with one thing wrong, as a shipped library had it or as a wrong setting has it. It runs
-under the same random faults, seed 0 first or that of --seed, until it breaks a promise of
-its lock. With --starts each is searched from several seeds, a million or more apart: for the
-mean number of runs with its 90 % interval, and why the five slowest are rare.
+		Long: `Searches two kinds of locks. A sound lock lists the laws that it promises and the faults that it
+excludes. A mutant is a sound lock with one defect: a bug of a released library, or a wrong setting. It
+runs under the same random faults, from seed 0 or --seed on, until it breaks a promise of its lock. With
+--starts, each mutant is searched from several seeds, a million or more apart. The report then gives the
+mean number of runs with its 90 % interval, and says why the five slowest violations are rare.
 
 Exit 1 if a mutant is not caught, or if a sound lock breaks a promise.`,
 		Example: `  fencepost corpus
@@ -38,7 +38,7 @@ Exit 1 if a mutant is not caught, or if a sound lock breaks a promise.`,
 		"maximum number of runs of the search of each mutant; with 0, only the sound locks run")
 	output.Count(c, &o.Starts, "starts", 1, 1, 0, "number of start seeds for each mutant")
 	c.Flags().BoolVar(&o.Unaimed, "unaimed", false,
-		"also search each mutant with unaimed faults only (mix.aimed: 0%), and compare")
+		"search each mutant a second time, with purely random faults (mix.aimed: 0%), and compare")
 	c.Flags().IntVar(&o.Sound, "sound", 0, "total number of runs of the sound locks (default none)")
 	output.Workers(c, &o.Workers, "how many runs to make at once")
 	c.Flags().StringVar(&j.Out, "out", "",

@@ -114,12 +114,12 @@ func (x *explore) refuse() error {
 	same := before.From == x.Found.From && before.Seeds == x.Found.Seeds && before.Shard == x.Found.Shard
 	switch {
 	case !same:
-		return fmt.Errorf("%s holds an exploration of other seeds (%d from %d, shard %s); name another folder with "+
-			"--out", x.Out,
+		return fmt.Errorf("%s holds an exploration of other seeds (%d from %d, shard %s); "+
+			"name another folder with --out", x.Out,
 			before.Seeds, before.From, before.Shard)
 	case !before.Finished():
-		return fmt.Errorf("%s holds this exploration, which is not finished; continue it with: %s explore --resume "+
-			"%s", x.Out,
+		return fmt.Errorf("%s holds this exploration, which is not finished; continue it with: "+
+			"%s explore --resume %s", x.Out,
 			output.Program(), output.Word(x.Out))
 	}
 	return nil
@@ -129,8 +129,8 @@ func (x *explore) refuse() error {
 func (x *explore) proceed(args []string, changed func(string) bool) error {
 	for _, flag := range []string{"seed", "shard", "out"} {
 		if changed(flag) {
-			return fmt.Errorf("--%s cannot be used with --resume: the exploration keeps the value that it began "+
-				"with", flag)
+			return fmt.Errorf("--%s cannot be used with --resume: "+
+				"the exploration keeps the value that it began with", flag)
 		}
 	}
 	if _, err := task.ReadResult(x.resume, task.ExplorationFile); err != nil {
@@ -163,8 +163,8 @@ func (x *explore) proceed(args []string, changed func(string) bool) error {
 			return fmt.Errorf("--seeds %d is less than the %d that the exploration began with", x.seeds, x.Found.Seeds)
 		}
 		if x.Found.Shard != search.Whole {
-			return fmt.Errorf("--seeds cannot be used with --resume %s: shard %s has a fixed share of %d "+
-				"seeds", x.resume,
+			return fmt.Errorf("--seeds cannot be used with --resume %s: "+
+				"shard %s has a fixed share of %d seeds", x.resume,
 				x.Found.Shard, x.Found.Seeds)
 		}
 		x.Found.Seeds = x.seeds

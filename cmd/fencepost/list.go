@@ -120,9 +120,9 @@ func newList() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list [PATTERN]",
 		Short: "List the scenarios of the catalogue and their expected outcomes",
-		Long: `Lists the scenarios of the catalogue. With a pattern, those of which the name, the section, the
-summary or the expectation contains it, in upper or lower case; in a pattern with * or ? these stand
-for any text and for one character of a name.`,
+		Long: `Lists the scenarios of the catalogue. A pattern selects those whose name, section, summary or
+expectation contains it, ignoring case. A pattern with * (any text) or ? (any character) selects by
+name.`,
 		Example: `  fencepost list
   fencepost list failover
   fencepost list 'zookeeper-*'`,

@@ -74,8 +74,8 @@ client of the scenario's protocol. A pause is a SIGSTOP, a crash a kill -9.
 	c.Flags().BoolVar(&j.both, "agree", false, "run the named scenarios of the catalogue (default: all), both\n"+
 		"simulated and in real time on real servers, and compare the\n"+
 		"verdicts; --servers selects the scenarios of one kind of server")
-	output.Workers(c, &j.workers, "with --agree, how many to run at once")
-	c.Flags().StringVar(&j.file, "plan", "", "faults and seed from a plan `FILE` instead of the scenario's own")
+	output.Workers(c, &j.workers, "with --agree: number of scenarios to run at once")
+	c.Flags().StringVar(&j.file, "plan", "", "take faults and seed from a plan `FILE` instead of the scenario")
 	c.Flags().Uint64Var(&j.plan.Seed, "seed", 1, "seed of the network's delays")
 	c.Flags().StringVar(&j.listen, "listen", "127.0.0.1", "listen on this `ADDRESS` of the machine")
 	c.Flags().StringVar(&j.Metrics, "metrics", "", "write the metrics to `FILE` as OpenMetrics text")
@@ -128,8 +128,8 @@ func newLiveClient() *cobra.Command {
 		Short: "Act as one client of a live run; fencepost live starts it",
 		RunE: func(*cobra.Command, []string) error {
 			if os.Getenv("FENCEPOST_CLIENT") == "" {
-				return errors.New("live-client is not meant to be run by hand: fencepost live starts one for each " +
-					"client")
+				return errors.New("live-client is not meant to be run by hand: " +
+					"fencepost live starts one for each client")
 			}
 			return live.Child()
 		}}

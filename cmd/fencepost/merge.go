@@ -20,9 +20,9 @@ func newMerge() *cobra.Command {
 		Use:               "merge DIR...",
 		ValidArgsFunction: foldersOnly,
 		Short:             "Merge the parts of an exploration or of many runs",
-		Long: `Reads what explore or run --seeds have left in their folders, for shards or for any other seeds
-of one scenario, and reports it as if it had never been divided. Seeds between them that no part has
-run are missing: the report names them, and explore --resume runs them. No seed may be in two parts.`,
+		Long: `Reads the folders that explore or run --seeds wrote for shards, or for other seeds of one scenario,
+and reports them as if the work had never been divided. The report names the seeds between them
+that are in no folder; explore --resume runs these. No seed may be in two folders.`,
 		Example: `  fencepost explore my-lock.yaml --seeds 100000 --shard 1/2 --out one
   fencepost explore my-lock.yaml --seeds 100000 --shard 2/2 --out two
   fencepost merge one two`,
@@ -34,9 +34,9 @@ run are missing: the report names them, and explore --resume runs them. No seed 
 			return m.run()
 		},
 	}
-	m.Register(c, ", and other pages beside it")
+	m.Register(c, ", and other pages next to it")
 	c.Flags().BoolVar(&m.All, "all", false, "report each finding of explorations in full")
-	c.Flags().StringVar(&m.Out, "out", "", "write the merged result to `DIR` (default: as if it had not been divided)")
+	c.Flags().StringVar(&m.Out, "out", "", "write the merged result to `DIR` (default: the folder of an undivided run)")
 	return c
 }
 
@@ -53,8 +53,8 @@ func (m *merge) run() error {
 		file = task.RunsFile
 	}
 	if m.All && file == task.RunsFile {
-		return fmt.Errorf("--all can be used only with the shards of an exploration, but %s holds the runs of many "+
-			"seeds", m.dirs[0])
+		return fmt.Errorf("--all can be used only with the shards of an exploration, "+
+			"but %s holds the runs of many seeds", m.dirs[0])
 	}
 	var parts []*search.Result
 	for _, dir := range m.dirs {

@@ -20,11 +20,11 @@ func newOdds() *cobra.Command {
 		Use:   "odds",
 		Short: "Measure how likely Redlock fails when servers may lose the lock",
 		Long: `While client-1 holds the lock, each of N servers loses it with the given chance: a master
-fails over to a replica that has not heard of it, or, with --by restart, a server without
-persistence restarts. The measured share of runs in which client-2 got the lock too is
-compared with the formula P(Bin(h, k) >= q - (N - h)) for h keys held and a quorum of q, and
-with k^N, which Alibaba Cloud's document says. Exit 1 if the formula lies outside the 99 %
-interval.`,
+fails over to a replica that has not received the lock, or, with --by restart, a server
+without persistence restarts. The share of runs in which client-2 also got the lock is
+compared with two formulas: P(Bin(h, k) >= q - (N - h)) for h keys held and a quorum of q,
+and k^N, which a document of Alibaba Cloud gives. Exit 1 if the first formula lies outside
+the 99 % interval.`,
 		Example: `  fencepost odds
   fencepost odds --servers 3 --by restart
   fencepost odds --servers 5 --quorum 2
@@ -55,7 +55,7 @@ interval.`,
 	}
 	f.Register(c, "")
 	c.Flags().StringVar(&chance, "chance", "20%", "`CHANCE` that one server loses the lock")
-	output.Count(c, &measure.Runs, "runs", 4000, 1, 0, "schedules for each number of keys held")
+	output.Count(c, &measure.Runs, "runs", 4000, 1, 0, "number of schedules for each number of keys held")
 	output.Workers(c, &measure.Workers, "how many schedules to run at once")
 	output.Count(c, &servers, "servers", 5, 1, compare.MaxOddsServers,
 		"how many servers or master-replica pairs there are")

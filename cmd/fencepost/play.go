@@ -31,14 +31,14 @@ func newPlay() *cobra.Command {
 		Use:               "play [SCENARIO|FILE|PLAN]",
 		ValidArgsFunction: scenarioOrFile,
 		Short:             "Move faults by hand in a browser, and watch the verdict change",
-		Long: `Serves one page on this machine alone: the timeline of a run, on which faults are dragged, pulled,
-added and taken away, beside its verdict, its settings and the guided tour of the debate about Redlock.
-What is on the page can be taken along: as a link that holds all of it, as a scenario, as a plan and as
-a Go test. The address has a secret in it, and is printed. Ctrl-C ends it.
+		Long: `Serves a page on this machine only. It shows the timeline of a run, its verdict, its settings and a
+guided tour of the debate about Redlock. On the timeline you can add faults, drag them, change how long
+they last, and remove them. You can keep the result as a link that contains everything, as a scenario,
+as a plan and as a Go test. The printed address of the page contains a secret. Ctrl-C stops the server.
 
-With --static the same page is written to a folder, with the simulator as WebAssembly, for any host of
-files. It is compiled and packed then, which takes the go command and a minute or two. A browser runs it
-only from a web server, such as python3 -m http.server in that folder, and not as a file.`,
+With --static, the same page is written to a folder, for any static web server, with the simulator as
+WebAssembly. Compiling and compressing it needs the go command and takes a minute or two. A browser
+runs the page only from a web server, such as python3 -m http.server in that folder, not from a file.`,
 		Example: `  fencepost play
   fencepost play my-lock.yaml --open
   fencepost play --static site`,

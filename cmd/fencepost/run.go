@@ -16,7 +16,7 @@ import (
 )
 
 // porcupineViews ends the description of --html for commands that write the page of a single run.
-const porcupineViews = ", with porcupine's own views beside it"
+const porcupineViews = ", with porcupine's own views next to it"
 
 // register registers the flags that run and replay share.
 func (j *job) register(c *cobra.Command) {
@@ -69,7 +69,7 @@ func newRun() *cobra.Command {
 	output.Count(c, &j.seeds, "seeds", 1, 1, 0, "number of runs, with consecutive seeds")
 	output.Workers(c, &j.workers, "how many runs to make at once")
 	c.Flags().StringVar(&shard, "shard", "", output.Usage)
-	c.Flags().StringVar(&planFile, "plan", "", "faults and seed from a plan `FILE` instead of the scenario's own")
+	c.Flags().StringVar(&planFile, "plan", "", "take faults and seed from a plan `FILE` instead of the scenario")
 	j.register(c)
 	return c
 }

@@ -35,8 +35,8 @@ func newShow() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show NAME|format|schema",
 		Short: "Print a scenario's file, the format's reference or the JSON Schema",
-		Long: `Prints the file of a scenario as it stands in the catalogue: save it, and edit it. "show format"
-prints the reference of the format, "show schema" the JSON Schema of what --json prints.`,
+		Long: `Prints the file of a scenario of the catalogue, which you can save and edit. "show format"
+prints the reference of the format, and "show schema" the JSON Schema of what --json prints.`,
 		Example: `  fencepost show kleppmann-gc-pause > my-lock.yaml
   fencepost show format
   fencepost show schema`,

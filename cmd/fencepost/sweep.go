@@ -41,11 +41,11 @@ func newSweep() *cobra.Command {
 		Use:               "sweep SCENARIO|FILE --vary KEY=FROM..TO/STEP",
 		ValidArgsFunction: scenarioOrFile,
 		Short:             "Vary values of a scenario, and find where it begins to break",
-		Long: `Runs a scenario at every combination of the values given for one key or two, says where its laws
-hold and where they break, and bisects each edge. Where runs differ by seed, it says in how many of them a
-law breaks. A key is one of scenarios/FORMAT.md, by its path or the end of it that no other has
-(lock.ttl, ttl), or a value in the line of a fault by the fault's number (faults.1.restart, or
-restart): restart, for, by, at, pass, ppm, number.
+		Long: `Runs a scenario at every combination of the values given for one or two settings, says where its laws
+hold and where they break, and bisects each edge. If the outcome depends on the seed, it says in how many
+runs a law breaks. A setting is given by its path in scenarios/FORMAT.md, or by the end of the path if no
+other setting has the same end (lock.ttl, ttl). A value of a fault is given by the fault's number and the
+word before it (faults.1.restart, or restart): restart, for, by, at, pass, ppm, number.
 
 Exit 0 if all assertions are met, or there are none; 1 if one failed; 2 for bad input; 3 if one
 was undecided, or its condition was true at no point. Ctrl-C stops the sweep and reports what
@@ -61,8 +61,8 @@ it has found; then exit 3 if no assertion failed.`,
 		},
 	}
 	f := c.Flags()
-	f.StringArrayVar(&j.vary, "vary", nil, "vary a key: `KEY=FROM..TO/STEP` or KEY=A,B,C; once or twice.\nKeys "+
-		"joined by commas take the same values")
+	f.StringArrayVar(&j.vary, "vary", nil, "vary a setting: `KEY=FROM..TO/STEP` or KEY=A,B,C; "+
+		"once or twice.\nKeys joined by commas take the same values")
 	f.StringArrayVar(&j.set, "set", nil,
 		"set `KEY=VALUE` at all points; faults.1=LINE replaces a fault or adds the next one")
 	f.StringArrayVar(&j.assertions, "assert", nil,
@@ -70,11 +70,11 @@ it has found; then exit 3 if no assertion failed.`,
 	f.StringSliceVar(&j.laws, "law", nil,
 		"judge this `LAW` (default: those that the scenario promises or names under expect)")
 	f.StringSliceVar(&j.resolution, "resolution", nil,
-		"maximum distance between the two sides of an edge, such as `10ms` (default 1ms, 1, 1ppm)")
+		"stop bisecting when the sides of an edge are this close, such as `10ms` (default 1ms, 1 or 1ppm)")
 	f.Uint64Var(&j.seed, "seed", 1, "seed of the first run of each point")
 	output.Count(c, &j.seeds, "seeds", 20, 1, 0, "number of runs at each point, with consecutive seeds")
 	output.Count(c, &j.edgeSeeds, "edge-seeds", edgeSeeds, 0, 0,
-		"minimum number of runs beside an edge and where a condition becomes true")
+		"minimum number of runs at points next to an edge and where a condition becomes true")
 	output.Workers(c, &j.workers, "how many points to run at a time")
 	f.StringVar(&j.Out, "out", "", "write maps, edges and counterexamples to `DIR` (default _runs/sweep-SCENARIO-…)")
 	j.Register(c, "")

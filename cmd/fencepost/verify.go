@@ -36,19 +36,19 @@ func newVerify() *cobra.Command {
 		Use:               "verify SCENARIO|FILE",
 		ValidArgsFunction: scenarioOrFile,
 		Short:             "Try every placement of up to K faults in a small scenario",
-		Long: `Tries every placement of up to --faults faults, the fewest first, in place of the scenario's own, and
-stops at the first that breaks a law that the scenario promises. Starts are all there are, ends those
-at which something changes; of kinds of faults with too many placements, such as drift, random ones
-are tried. The output says what exactly was tried, and for how much it stands. A small scenario is one
-whose clients seldom try again: let the back-off be a third of the TTL or more.
+		Long: `Replaces the scenario's faults by every placement of up to --faults faults, the fewest first, and
+stops at the first placement that breaks a law that the scenario promises. Each possible start of a
+fault is tried, and each end at which something changes. Kinds of faults with too many placements,
+such as drift, are tried at random. The output says exactly what was tried and what that covers. Use
+it for small scenarios, whose clients seldom try again: let the back-off be a third of the TTL or more.
 
-With --requests it tries each single fault of one run, the one that --seed makes without faults: each
-request and each answer lost, and delayed past each threshold; each process paused, each server crashed
-and each connection cut at each of its events. These are some thousand runs, and nothing is claimed of
-other seeds.
+With --requests it makes one run without faults, that of --seed, and then tries each single fault in
+it: each request and each reply lost, or delayed past each threshold; each process paused, each server
+crashed and each connection cut at each of its events. These are some thousand runs. They say nothing
+about other seeds.
 
-With --client, which goes with --requests, the program CMD is each client, in virtual time. A program that
-ends at an error, instead of reporting FAILED, leaves laws undecided.
+With --client, which requires --requests, each client is the program CMD, in virtual time. If a program
+ends with an error instead of reporting FAILED, laws stay undecided.
 
 Exit 0 if no placement breaks a promise; 1 if one does; 2 for bad input; 3 if the budget, the time or
 Ctrl-C ended it first, or if a promise is undecided.`,
@@ -69,9 +69,10 @@ Ctrl-C ended it first, or if a promise is undecided.`,
 	f.StringSliceVar(&j.kinds, "kinds", nil,
 		"try only faults of these `KINDS`, for example pause,crash (default: all that matter)")
 	output.Count(c, &o.Delays, "delays", 0, 1, 0,
-		"number of delay assignments to try (default: 2; with several faults 1)")
+		"number of assignments of network delays to try (default 2, or 1 with several faults)")
 	f.BoolVar(&o.Orders, "orders", false, "also try two other orders of simultaneous messages")
-	f.BoolVar(&o.AllEnds, "all-ends", false, "with several faults, continue from every end of the earlier ones")
+	f.BoolVar(&o.AllEnds, "all-ends", false, "with several faults, "+
+		"add the next fault to all runs of the earlier ones, not only to distinct runs")
 	f.BoolVar(&o.Requests, "requests", false,
 		"try each possible fault alone, in the run of --seed and with that run's delays")
 	f.BoolVar(&o.KeepFaults, "keep-faults", false, "keep the scenario's own faults in every run")

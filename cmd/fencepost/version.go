@@ -46,7 +46,7 @@ func newVersion() *cobra.Command {
 	f := output.Frame{}
 	c := &cobra.Command{
 		Use:   "version",
-		Short: "Print the version, the revision it was built from, and Go's",
+		Short: "Print the version, its revision, and the version of Go",
 		Args:  cobra.NoArgs,
 		RunE:  func(*cobra.Command, []string) error { return f.Show(ownBuild().document()) },
 	}

@@ -78,8 +78,8 @@ func (f *Files) keepOthersOut() error {
 		case err != nil:
 			return fmt.Errorf("cannot write to the folder %s: %w", f.dir, err)
 		case !free:
-			return fmt.Errorf("another fencepost is writing to the folder %s: wait for it, or name another folder "+
-				"with --out", f.dir)
+			return fmt.Errorf("another fencepost is writing to the folder %s: "+
+				"wait for it, or name another folder with --out", f.dir)
 		}
 		held, err := lock.Stat()
 		there, gone := os.Stat(lock.Path())

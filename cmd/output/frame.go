@@ -40,7 +40,7 @@ type Frame struct {
 func (f *Frame) Register(c *cobra.Command, beside string) {
 	f.RegisterJSON(c)
 	c.Flags().StringVar(&f.HTML, "html", "", "write a report to `FILE`"+beside)
-	c.Flags().StringVar(&f.JUnit, "junit", "", "write what was judged to `FILE` as JUnit XML")
+	c.Flags().StringVar(&f.JUnit, "junit", "", "write the verdicts to `FILE` as JUnit XML")
 }
 
 // RegisterJSON adds the flag --json to a command.

@@ -23,8 +23,8 @@ const (
 )
 
 // Usage is the usage text of the flag --shard.
-const Usage = "run only share `I/N` of the seeds, such as 2/5, for merge; /5 takes I from $" + jobIndex +
-	"; without it $" + bazelIndex + " and $" + bazelTotal + " are obeyed"
+const Usage = "run only share `I/N` of the seeds, such as 2/5, to be merged; /5 takes I from $" + jobIndex +
+	"; without the flag, $" + bazelIndex + " and $" + bazelTotal + " apply"
 
 // Of parses the value of the flag. If the value is empty, it reads the share from the environment of a test runner.
 func Of(flag string) (search.Shard, error) {

@@ -142,8 +142,8 @@ func compiled(ctx context.Context) ([]byte, error) {
 func fetch(ctx context.Context, dir string) error {
 	info, known := debug.ReadBuildInfo()
 	if !known || info.Main.Path != modulePath || info.Main.Version == "" || info.Main.Version == "(devel)" {
-		return errors.New("--static compiles the simulator, and this fencepost was built from a folder with its " +
-			"source: run it in that folder")
+		return errors.New("--static compiles the simulator, " +
+			"and this fencepost was built from a folder with its source: run it in that folder")
 	}
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		return err

@@ -22,7 +22,7 @@ type Guest struct {
 }
 
 // TestUsage is the usage text of the flag that names the test.
-const TestUsage = "take the `TEST` of the Go package in FOLDER, which calls locktest.Run"
+const TestUsage = "run the `TEST` of the Go package in FOLDER, which must call locktest.Run"
 
 // OpenTest builds the test of a package and returns a scenario made from its Config. The scenario's runs are performed
 // by processes of the test binary until the Guest is closed. If name is not a folder, OpenTest opens it as a scenario.

@@ -8,8 +8,8 @@ import (
 )
 
 // ProbeIs explains the probe. Every document that mentions the probe contains this explanation.
-const ProbeIs = "a last client, which asks for each lock once the faults and the work are over, to see whether " +
-	"anybody can still get it"
+const ProbeIs = "a last client, which asks for each lock once the faults and the work are over, " +
+	"to see whether anybody can still get it"
 
 // MentionsProbe reports whether a text mentions the probe.
 func MentionsProbe(text string) bool {
@@ -42,7 +42,7 @@ var Tones = map[string]text.Style{"✓": text.Green, "✗": text.Red, "±": text
 
 // Interruption is the sentence in a report that says that a signal ended the work early. Such a report covers only what
 // was found before the signal.
-const Interruption = "interrupted: this is what was found by then"
+const Interruption = "interrupted: these are the results up to then"
 
 // stopped writes the sentence about the interruption if the work was interrupted.
 func stopped(p *text.Writer, interrupted bool) {

@@ -83,5 +83,5 @@ func fourDigits(x float64) string {
 // alarm describes the alarm level that a metric's value exceeds.
 func alarm(m checker.Metric) string {
 	m.Value = m.Alarm
-	return "above " + MetricValue(m) + ", the level above which the documentation advises to look for the cause"
+	return "above " + MetricValue(m) + ", the level above which the documentation advises looking for the cause"
 }

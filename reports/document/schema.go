@@ -51,8 +51,7 @@ func definitions() object {
 		"law":     object{"enum": LawNames(append(slices.Clone(checker.Laws), checker.Linearizability))},
 		"outcome": object{"enum": outcomes},
 		"verdict": object{"enum": verdicts(), "description": "how the outcome compares with what the scenario " +
-			"expects: the words of the text, the page, JUnit and the step summary. held and broken alone: it expects " +
-			"nothing"},
+			"expects, in the words of all reports; only held or broken if it expects nothing"},
 		"event": object{"type": "object", "required": []string{"index", "time", "process", "type", "f"},
 			"description": "an event of the history, in the same form as in history.jsonl"},
 		"measure": object{"type": []string{"number", "null"}, "description": "null without a value"},
@@ -76,8 +75,8 @@ func Schema(all []Described) ([]byte, error) {
 		"$schema": "https://json-schema.org/draft/2020-12/schema",
 		"$id":     "https://github.com/fencepost-sim/fencepost/schema/1",
 		"title":   "What the commands of Fencepost print with --json",
-		"description": "Times are in nanoseconds where a name ends in _ns, and in simulated time. A later edition " +
-			"of the schema has another number.",
+		"description": "Times are simulated times, in nanoseconds if the name ends in _ns. " +
+			"A later edition of the schema has another number.",
 		"type": "object", "required": []string{"schema", "command"}, "oneOf": list, "$defs": s.defs,
 	}, "", " ")
 	if s.err != nil {

@@ -81,14 +81,14 @@ func Kleppmann() Story {
 				Witness: []int{t.entered("client-1/1"),
 					t.find(func(e *history.Event) bool { return e.Process == history.Nemesis }),
 					t.entered("client-2/9")},
-				Explanation: "client-1 acquired the lock at 0.012 s and was told that it holds until 9.889 s. A " +
-					"pause struck it at 0.012 s and lasted until 15.012 s. Its keys expired on time, client-2 " +
-					"acquired at 10.131 s, and client-1, which could not know, went on in its section."},
+				Explanation: "client-1 acquired the lock at 0.012 s and was told that it holds until 9.889 s. " +
+					"A pause struck it at 0.012 s and lasted until 15.012 s. Its keys expired on time, " +
+					"client-2 acquired at 10.131 s, and client-1, which could not know, went on in its section."},
 			{Law: checker.ResourceSafety, Outcome: checker.Violated,
 				Cause:  checker.Cause{Kind: checker.StaleEffect},
 				Remedy: "a fencing token", Witness: stale,
-				Explanation: "The resource accepted a read of client-2 at 10.132 s and after it, at 15.014 s, a " +
-					"write of client-1, whose grant client-2's had superseded."},
+				Explanation: "The resource accepted a read of client-2 at 10.132 s and after it, at 15.014 s, " +
+					"a write of client-1, whose grant client-2's had superseded."},
 			{Law: checker.Ownership, Outcome: checker.Holds, Explanation: "5 keys deleted, each by its owner."},
 			{Law: checker.TokenOrder, Explanation: "no tokens"},
 			{Law: checker.DeadlockFreedom, Outcome: checker.Holds, Explanation: "nobody was stuck"},
@@ -141,7 +141,8 @@ func Restart() Story {
 		Remedy:      "keep a restarted node away for longer than the longest TTL, or persist with fsync always"}
 	lease, mutual := broken, broken
 	lease.Law, mutual.Law = checker.LeaseExclusion, checker.MutualExclusion
-	return t.story("restart-forgets", "A node restarts empty while a lock is held by the bare quorum.", []string{crash},
+	return t.story("restart-forgets", "A node restarts empty while only a bare quorum of nodes has the lock's "+
+		"key.", []string{crash},
 		lease, mutual)
 }
 
@@ -190,8 +191,8 @@ func Deadlock() Story {
 	return t.story("two-locks-opposite-order", "Two clients take two renewed locks in opposite order.", nil,
 		checker.Finding{Law: checker.DeadlockFreedom, Outcome: checker.Violated,
 			Cause:   checker.Cause{Kind: checker.StuckInCycle},
-			Witness: []int{4, 5, 6, 7}, Explanation: "client-1 holds accounts and waits for orders; client-2 holds " +
-				"orders and waits for accounts.",
+			Witness: []int{4, 5, 6, 7}, Explanation: "client-1 holds accounts and waits for orders; " +
+				"client-2 holds orders and waits for accounts.",
 			Remedy: "take locks in one order"})
 }
 

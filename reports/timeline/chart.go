@@ -208,8 +208,8 @@ func (c *chart) frame() {
 	first, last := 0, len(events)
 	if last > mostEvents {
 		first, last = c.around(mostEvents)
-		c.Notes = append(c.Notes, fmt.Sprintf("%d of %d events drawn, from %s to %s; the others lie outside this "+
-			"stretch.", last-first, len(events), c.lanes.instant(events[first].Time),
+		c.Notes = append(c.Notes, fmt.Sprintf("%d of %d events drawn, from %s to %s; "+
+			"the others lie outside this stretch.", last-first, len(events), c.lanes.instant(events[first].Time),
 			c.lanes.instant(events[last-1].Time)))
 	}
 	var times []history.Time

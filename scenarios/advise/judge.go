@@ -17,8 +17,8 @@ var natures = []struct {
 	why     string
 }{
 	{checker.MutualExclusion, checker.HolderOutlivedLease, false,
-		"a lease ends whether or not its holder notices, and a lock " +
-			"without a lease is never free again once its holder has crashed"},
+		"a lease ends whether or not its holder notices, " +
+			"and a lock without a lease is never free again once its holder has crashed"},
 	{"", checker.NoQuorumLeft, true, "no lock service survives the loss of its quorum"},
 }
 

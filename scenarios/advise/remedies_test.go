@@ -41,16 +41,16 @@ const librariesOnly = "each lock of the format does it; libraries that do not ar
 const seenOnly = "the locks of the format are not read from their requests"
 
 var confirmations = []confirmation{
-	{text: "Count a lock, or its extension, only after a majority of all servers agreed: two majorities always " +
-		"share a server.", apply: byMajority},
+	{text: "Count a lock or its extension only after a majority of all servers has agreed: " +
+		"two majorities always share a server.", apply: byMajority},
 	{text: "Check for the keys of other clients and set the client's own key in one step, such as one script, and " +
 		"take the lock only if there was none.", reason: librariesOnly},
 	{text: "Give each attempt its own random value, and take the lock only if there is no key, not even one of the " +
 		"same client's earlier attempts.", reason: librariesOnly},
 	{text: "Change the watched key between MULTI and EXEC, and count the request as done only if EXEC returns " +
 		"replies: without EXEC, WATCH has no effect.", reason: librariesOnly},
-	{text: "Put an element back into the list only once each time it was taken out, and only by the client " +
-		"that took it.", reason: librariesOnly},
+	{text: "Put an element back into the list only once for each time it was taken out, " +
+		"and only from the client that took it.", reason: librariesOnly},
 	{text: "Put an element back into the list only with the last release of the lock, when the work has ended.",
 		changes: []string{"lock.reentrant: counted"}},
 	{text: "Remove expired permits, count the others and take one in a single step, such as a script, by the " +
@@ -62,7 +62,7 @@ var confirmations = []confirmation{
 		reason: "the resource of a scenario serves everybody"},
 	{text: "Commit before you release: release the lock only when the last write has been answered.",
 		keeps: checker.ResourceSafety, changes: []string{"work.release-before-write: off"}},
-	{text: "Send WAIT after setting the lock and obey its count.", apply: waiting},
+	{text: "Send WAIT after setting the lock, and give up the lock if it counts too few replicas.", apply: waiting},
 	{text: "Let an isolated master refuse writes (min-replicas-to-write); it still accepts them for the permitted lag.",
 		reason: "it says itself that it only narrows the gap"},
 	{text: "Take the lock from a consensus service.", changes: []string{"lock.protocol: etcd"}},
@@ -75,10 +75,10 @@ var confirmations = []confirmation{
 	{text: "Let a client take the lock by setting a key that expires (SET NX PX), and not by taking out an element: " +
 		"if the client that took it out fails or misses the answer, nobody puts it back.", reason: librariesOnly},
 	{text: "The checker knows no remedy against this.", none: true, reason: "it asks for no change"},
-	{text: "Count the validity from before the first request and refuse the lock if none of it is left.",
+	{text: "Start counting the validity before the first request, and refuse the lock if none of it is left.",
 		changes: []string{"lock.elapsed-check: on"}},
-	{text: "Count the validity, also of an extension, from before the first request and refuse the lock if nothing " +
-		"is left of it.",
+	{text: "Start counting the validity, also of an extension, before the first request, " +
+		"and refuse the lock if nothing is left of it.",
 		changes: []string{"lock.elapsed-check: on", "lock.extension.mode: checked",
 			"lock.elapsed-check: on and lock.extension.mode: checked"}},
 	{text: "Measure the validity on a monotonic clock.", changes: []string{"lock.clock: monotonic"}},
@@ -89,7 +89,7 @@ var confirmations = []confirmation{
 	{text: "Subtract an allowance for clock drift from the validity.", apply: allowance},
 	{text: "Let the server add the TTL to its own clock (PX), never the client (PXAT), and subtract an allowance for " +
 		"clock drift from the validity.", apply: relativeWithAllowance},
-	{text: "Count the lease from when the request that extended it was sent, not from its answer.",
+	{text: "Count the lease from when the request that extended it was sent, not from when it was answered.",
 		changes: []string{"lock.count-from: sending"}},
 	{text: "Allow for more clock drift than you do now.", apply: allowance},
 	{text: "Keep the servers' wall clocks from jumping (slew them, never step them).", apply: slewing},
@@ -110,8 +110,8 @@ var confirmations = []confirmation{
 		"comparing it, in one script.",
 		changes: []string{"lock.value: per-request and lock.release: script",
 			"lock.value: per-request and lock.holders: own-lease"}},
-	{text: "Delete the key only if it has the value that this acquisition of the lock has set, in one step: a value " +
-		"that was read from the key, or that other clients use too, always agrees.", reason: seenOnly},
+	{text: "Delete the key only if it has the value that this acquisition of the lock has set, in one step: " +
+		"a value that was read from the key, or that other clients use too, always matches.", reason: seenOnly},
 	{text: "Stop working as soon as the client learns that the lock is lost.",
 		reason: "the locks of the format state when their leases end, and their clients are told nothing else"},
 	{text: "Give each attempt its own random value.", changes: []string{"lock.value: per-request"}},
@@ -129,12 +129,12 @@ var confirmations = []confirmation{
 			"lock.value: per-request and lock.holders: own-lease"}},
 	{text: "Delete the key only if its create revision is still that of the same attempt, in one transaction.",
 		changes: []string{"lock.compare-revision: on"}},
-	{text: "Give the key back with ?release and the session that holds it: DELETE removes it, whoever holds it.",
+	{text: "Release the key with ?release and the session that holds it: DELETE removes the key, whoever holds it.",
 		changes: []string{"lock.unlock: release"}},
-	{text: "Use the key's ModifyIndex as the token: its LockIndex starts again when the key is deleted or overwritten.",
+	{text: "Use the key's ModifyIndex as the token: its LockIndex starts over when the key is deleted or overwritten.",
 		changes: []string{"lock.sequencer: modify-index"}},
-	{text: "Put a unique mark into the name of each znode, as Curator's protection does: the sequence numbers alone " +
-		"may start again.",
+	{text: "Put a unique mark into the name of each znode, as Curator's protection does: " +
+		"sequence numbers by themselves may start over.",
 		changes: []string{"lock.names: marked"}},
 	{text: "Give every lock an expiry, and restart a crashed server only after the longest TTL has passed.",
 		changes: []string{"lock.protocol: set-nx-px and restart delay"}},
@@ -159,8 +159,8 @@ var confirmations = []confirmation{
 	{text: "Renew the lock while the work is going on, several times within each lease, and stop the work when a " +
 		"renewal fails.",
 		apply: renewed},
-	{text: "Let only the last release of a lock end its renewal: a function that gives back the lock that its caller " +
-		"still holds must not end it.",
+	{text: "Let only the last release of a lock end its renewal: " +
+		"a function that releases a lock that its caller still holds must not end it.",
 		changes: []string{"lock.extension.until: last-release"}},
 	{text: "Or limit the work to the time that is left of the lease.",
 		apply: boundedWork},
@@ -174,17 +174,19 @@ var confirmations = []confirmation{
 		changes: []string{"lock.reentrant: counted"}},
 	{text: "Restart a crashed server only after the longest TTL has passed.", changes: []string{"restart delay"}},
 	{text: "Or persist with appendfsync always.", changes: []string{"servers.persistence.append-fsync: always"}},
-	{text: "Or, from Redis 7.2 on, send WAITAOF after setting the lock, and hold it only if the reply counts the " +
-		"server's own disk.", apply: waitingForOwnDisk},
-	{text: "Send WAIT after setting the lock and hold it only if enough replicas acknowledged.", apply: waiting},
+	{text: "Or, from Redis 7.2 on, send WAITAOF after setting the lock, " +
+		"and consider it held only if the reply counts the server's own disk.", apply: waitingForOwnDisk},
+	{text: "Send WAIT after setting the lock, and consider it held only if enough replicas " +
+		"acknowledged.", apply: waiting},
 	{text: "Wait for all replicas, or promote only one that has acknowledged.",
 		changes: []string{"lock.wait.replicas: 2"}},
 	{text: "Let WAIT require all replicas of the master: a Redis Cluster may elect one that has not acknowledged.",
 		apply: waiting},
 	{text: "Or take the lock from a majority of independent masters without replicas (Redlock): no replica " +
 		"takes their place.", changes: []string{"lock.protocol: redlock"}},
-	{text: "Send WAIT after setting the lock, hold it only if all replicas acknowledged, and persist with " +
-		"appendfsync always: a replica that restarts may have lost what it acknowledged.", apply: waitingOnDisk},
+	{text: "Send WAIT after setting the lock, consider it held only if all replicas acknowledged, " +
+		"and persist with appendfsync always: a replica that restarts may have lost what it " +
+		"acknowledged.", apply: waitingOnDisk},
 	{text: "Let WAIT require all replicas, and persist with appendfsync always: a replica that restarts may have " +
 		"lost what it acknowledged.", apply: waitingOnDisk},
 	{text: "A service that loses a write after acknowledging it has a bug: run a version in which it is fixed " +
@@ -253,8 +255,8 @@ var confirmations = []confirmation{
 		changes: []string{"lock.retry.count: none"}},
 	{text: "Release on every server, also after an attempt that did not succeed.",
 		changes: []string{"lock.release-on-failure: on"}},
-	{text: "Limit the work inside by a timeout, and then release: the lock is renewed for as long as its client " +
-		"lives.",
+	{text: "Limit the work in the section by a timeout, and then release: " +
+		"the lock is renewed for as long as its client lives.",
 		changes: []string{"work.hold: 1s"}},
 	{text: "Give the leader a renew deadline, after which it stops, and a lease longer than the sum of the " +
 		"deadline, the retry period and the timeout of a request: without a deadline it does not notice that its " +
@@ -270,21 +272,21 @@ var confirmations = []confirmation{
 		changes: []string{"lock.listener: on"}},
 	{text: "Take locks in one fixed order, parents before children, or give up after a timeout, release, and retry " +
 		"after a random delay.", apply: ordered},
-	{text: "Give the free lock only to the client whose place is first in line, in the step that checks this.",
+	{text: "Give a free lock only to the client that is first in line, and check this in the same step.",
 		changes: []string{"lock.barging: off"}},
-	{text: "Give the free lock only to the client whose place is first in line, in the step that checks this, and " +
-		"keep a place for as long as its client waits.",
+	{text: "Give a free lock only to the client that is first in line, and check this in the same step. " +
+		"Keep a place for as long as its client waits.",
 		changes: []string{"lock.barging: off and lock.places: renewed"}},
 	{text: "Keep a place for as long as its client waits.", changes: []string{"lock.places: renewed"}},
-	{text: "Give each place a timeout by the server's clock, which its client renews while it waits and which does " +
-		"not depend on the places before it.", changes: []string{"lock.places: renewed"}},
+	{text: "Give each place in the queue a timeout on the server's clock that does not depend on the places before " +
+		"it, and let a waiting client renew its timeout.", changes: []string{"lock.places: renewed"}},
 	{text: "Remove the place of a client that gives up.", changes: []string{"lock.withdraw: on"}},
-	{text: "Give each place a timeout by the server's clock, which its client renews while it waits and which does " +
-		"not depend on the places before it, and remove the place of a client that gives up.",
+	{text: "Give each place in the queue a timeout on the server's clock that does not depend on the places before " +
+		"it, let a waiting client renew its timeout, and remove the place of a client that gives up.",
 		changes: []string{"lock.places: renewed and lock.withdraw: on"}},
 	{text: "Retry after a random delay.", changes: []string{"lock.retry.delay: 50ms..250ms"}},
-	{text: "Let an acquire ask for longer than a lease lasts before it gives up: it counts another client's lease " +
-		"from when it began to ask.",
+	{text: "Let an acquire keep asking for longer than a lease lasts: " +
+		"it counts another client's lease from the time when it began to ask.",
 		changes: []string{"lock.retry.patience: none"}},
 	{text: "Ask again when the holder's lease must be over: a message that is never sent, or that gets lost, wakes " +
 		"nobody.",
@@ -295,10 +297,10 @@ var confirmations = []confirmation{
 	{text: "Run three members: the others still have what one of them loses.",
 		changes: []string{"servers.etcd: 3", "servers.zookeeper: 3", "servers.kubernetes: 3",
 			"servers.consul: 3"}},
-	{text: "Give a request far more time than a round trip takes, and a lease far more than that: no fault delays " +
-		"these requests.", apply: fastNetwork},
-	{text: "Give a request far more time than a round trip takes, and ask again when the holder's lease must be " +
-		"over: no fault delays these requests, and a message that gets lost wakes nobody.", apply: fastAndAwake},
+	{text: "Let requests time out only after far more than a round trip, and make the lease far longer than that: " +
+		"these requests are slow without any fault.", apply: fastNetwork},
+	{text: "Let requests time out only after far more than a round trip, because these are slow without any fault. " +
+		"Ask again when the holder's lease must be over, because a lost message wakes nobody.", apply: fastAndAwake},
 	{text: "Let WAIT require no more replicas than are left when one is lost: if it requires all of them, nobody " +
 		"gets the lock then.", changes: []string{"lock.wait.replicas: 1"}},
 	{text: "Give each server a timeout far below the TTL, and continue with the majority that answers.",
@@ -309,7 +311,7 @@ var confirmations = []confirmation{
 		changes: []string{"lock.timeout: 1s", "lock.timeout: 50ms"}},
 	{text: "Find out what happened to the key: it was gone before its lease had ended.",
 		reason: "it asks for no change"},
-	{text: "Let an acquire ask for longer before it gives up.",
+	{text: "Let an acquire keep asking for longer before it gives up.",
 		changes: []string{"lock.retry.patience: none and lock.retry.count: none", "lock.retry.patience: none",
 			"lock.retry.count: none"}},
 	{text: "Release on every server, even if one of them does not answer.", changes: []string{"lock.release-to: all"}},
@@ -322,16 +324,16 @@ var confirmations = []confirmation{
 		changes: []string{"lock.release: script", "lock.extension.mode: checked"}},
 	{text: "After an acquire that failed, undo what it may have done before asking again: delete its key, or the " +
 		"hold that it counted.", reason: librariesOnly},
-	{text: "Count a deadline from before the last request that renewed the lock, and tell its holder when the " +
-		"deadline has passed, whether or not the servers answer.", reason: librariesOnly},
+	{text: "Start a deadline before each request that renews the lock, " +
+		"and tell its holder when the deadline has passed, whether or not the servers answer.", reason: librariesOnly},
 	{text: "Compare the owner on the master, not on a replica, whose data may be out of date.",
 		reason: librariesOnly},
 	{text: "Record the servers' key-set and key-gone and the servers that each grant counted, then check again.",
 		reason: "it is about what others recorded"},
 	{text: "Make the lease duration longer than the sum of the renew deadline, the retry period and the timeout of " +
 		"a request, by as much as the fastest clock gains on the slowest.", apply: longLease},
-	{text: "Count another client's lease from when the client saw the record change, on its own monotonic clock, and " +
-		"not from the time in the record; and for the duration in the record, not for one's own.",
+	{text: "Count another client's lease on your own monotonic clock, from when you saw the record change, " +
+		"and for the duration in the record. Do not use the time in the record or your own duration.",
 		changes: []string{"lock.count-lease-from: change and lock.lease-duration: recorded"}},
 	{text: "If the lock could not be renewed, stop the work and end the process before giving up the lock: " +
 		"client-go's ReleaseOnCancel clears the record of whoever leads by then.",

@@ -162,12 +162,12 @@ func (a *Report) advice() string {
 	case len(a.Mending) == 0 && a.Singles == 0 && stopped:
 		return "No change was tried."
 	case len(a.Mending) == 0 && stopped:
-		return fmt.Sprintf("None of %s fixes what breaks here.", tried)
+		return fmt.Sprintf("None of %s prevents the violation.", tried)
 	case len(a.Mending) == 0 && a.Scenario.OfPrograms():
-		return fmt.Sprintf("No change that the programs would notice, and no change of servers, fixes what breaks "+
-			"here: %s were tried.", tried)
+		return fmt.Sprintf("The violation cannot be prevented by other servers, "+
+			"or by settings that the programs read: %s were tried.", tried)
 	case len(a.Mending) == 0:
-		return fmt.Sprintf("No change that the format allows fixes what breaks here: %s were tried.", tried)
+		return fmt.Sprintf("No change that the format allows prevents the violation: %s were tried.", tried)
 	}
 	best := a.Mending[0]
 	change := strings.Join(changesInWords(best), " and ")
@@ -217,7 +217,7 @@ func (a *Report) kept(t *Tried) string {
 	what, more := "every promise", ""
 	if laws, counts := a.brokenBy(t, asBefore); len(laws) > 0 {
 		what = "every promise that broke"
-		more = fmt.Sprintf(" Of these %s, as before.", counts)
+		more = fmt.Sprintf(" Of these runs, %s, as before.", counts)
 	}
 	if laws, counts := a.brokenBy(t, natural); len(laws) > 0 {
 		if what != "every promise" { // "as before" does not apply to promises that had not been broken
@@ -226,7 +226,7 @@ func (a *Report) kept(t *Tried) string {
 		if len(laws) > 0 {
 			what += " but " + text.Join(laws, " and ")
 		}
-		more += fmt.Sprintf(" Of these %s, which no lock can prevent.", counts)
+		more += fmt.Sprintf(" Of these runs, %s, which no lock can prevent.", counts)
 	}
 	for _, f := range t.Spared {
 		more += fmt.Sprintf(" The fault %q no longer has a target.", f)
@@ -277,7 +277,7 @@ func (a *Report) trialsOf(t *Tried) string {
 	}
 	parts := []string{"in " + runs + " under these faults"}
 	if t.Elsewhere.Runs > 0 {
-		parts = append(parts, text.Grouped(t.Elsewhere.Runs)+" where they strike servers that it adds")
+		parts = append(parts, text.Grouped(t.Elsewhere.Runs)+" in which they strike servers that the change adds")
 	}
 	return text.Join(append(parts, text.Grouped(t.Fresh.Runs)+" under new faults of the same kinds"), " and ")
 }
@@ -337,8 +337,8 @@ func against(c, base Cost) string {
 	if same == base {
 		return "It costs no additional time, requests or servers." + lease
 	}
-	words := fmt.Sprintf("Without contention, a client acquires the lock in %s ms (before: %s), with %s requests "+
-		"(before: %s)",
+	words := fmt.Sprintf("Without contention, a client acquires the lock in %s ms (before: "+
+		"%s), with %s requests (before: %s)",
 		text.Milliseconds(c.Acquire),
 		text.Milliseconds(base.Acquire), text.Decimal(c.Requests), text.Decimal(base.Requests))
 	if c.Servers != base.Servers {
@@ -441,9 +441,10 @@ func (a *Report) trials() (all document.Facts) {
 	for _, plan := range a.plans() {
 		add("faults", plan)
 	}
-	add("tried", fmt.Sprintf("%s and %s. A change is marked ✓ if the law held %s; ! if it breaks a law that held "+
-		"before, also in %s under faults of all kinds, or if a crashed holder now keeps the lock forever; · if a law "+
-		"still breaks that broke before, or that no lock can keep.",
+	add("tried", fmt.Sprintf("%s and %s. A change is marked ✓ if the law held %s. "+
+		"It is marked ! if it breaks a law that held before, also in %s under faults of all kinds, "+
+		"or if a crashed holder now keeps the lock forever. "+
+		"It is marked · if a law still breaks that broke before, or that no lock can keep.",
 		text.Count(a.Singles, "change"), text.Count(a.Pairs, "pair"), a.marked(), text.Count(a.others(), "run")))
 	return all
 }
@@ -491,7 +492,7 @@ func (a *Report) elsewhere() string {
 	if most == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", in up to %d where they strike servers that it adds", most)
+	return fmt.Sprintf(", in up to %d runs in which they strike servers that the change adds", most)
 }
 
 // freshly returns the number of fresh runs that break the unchanged lock. The number shows how severe the fresh faults

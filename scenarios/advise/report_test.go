@@ -72,8 +72,9 @@ func TestConclusionsAgreeWithTheTable(t *testing.T) {
 		{name: "all", keeps: true, want: "Set lock.ttl to 9s: then every promise is kept, in 20 runs under these " +
 			"faults and 2,100 under new faults of the same kinds. It costs no additional time, requests or servers."},
 		{name: "other servers", elsewhere: 60, keeps: true,
-			want: "Set lock.ttl to 9s: then every promise is kept, in 20 runs under these faults, 60 where they " +
-				"strike servers that it adds and 2,100 under new faults of the same kinds. It costs no additional " +
+			want: "Set lock.ttl to 9s: then every promise is kept, in 20 runs under these faults, " +
+				"60 in which they strike servers that the change adds and 2,100 under new faults of the same kinds. " +
+				"It costs no additional " +
 				"time, requests or servers."},
 		{name: "what no lock keeps", keeps: true,
 			otherwise: []Breach{cause(stuck, checker.NoQuorumLeft, 4, 2120, "why")},

@@ -127,7 +127,7 @@ func (p *proof) calm(said string, since, over history.Time) string {
 		ofServer := !e.F.IsDown() || slices.ContainsFunc(e.Fault.On,
 			func(s history.Process) bool { return p.isServer(s) })
 		switch {
-		case strings.Contains(said, "one of the resource, which nobody used") && onlyOfResource(e.Fault):
+		case strings.Contains(said, "a fault of the resource, which nobody used") && onlyOfResource(e.Fault):
 		case from < over && since < to && to < history.Never:
 			return "meanwhile: " + e.Value
 		case to == history.Never && !e.Fault.Ends && lasting != "" && ofServer && !strings.Contains(said, lasting):

@@ -130,17 +130,16 @@ func TestLockNamesThatAServiceCannotKeepApartAreRefused(t *testing.T) {
 		{"lease-object", "kubernetes", "[x, -]",
 			`5:19: "-" cannot be the name of a Kubernetes object: use only lower-case letters, digits, - and ., ` +
 				"with a letter or digit at each end: write a name such as lock"},
-		{"zookeeper", "zookeeper", "[a, a/b]", "5:19: the children of its znode are the requests for lock a, and " +
-			"lock a/b would be among them: write a-b"},
-		{"zookeeper", "zookeeper", "[a/b, a]", "5:21: the children of its znode are the requests for lock a, and " +
-			"lock a/b would be among them: write a-b"},
-		{"etcd", "etcd", "[a, a/b]", "5:19: all keys that begin with a/ are requests for lock a, and the requests " +
-			"for lock " +
-			"a/b would be among them: write a-b"},
-		{"etcd", "etcd", "[a/, a]", "5:20: all keys that begin with a/ are requests for lock a, and the requests " +
-			"for lock " +
-			"a/ would be among them: write a-"},
-		{"fenced", "redis", "[\"a:token\", a]", "5:27: the key a:token is the token counter of lock a: write a-token"},
+		{"zookeeper", "zookeeper", "[a, a/b]", "5:19: the requests for lock a are the children of its znode, and " +
+			"lock a/b would be among them: rename a/b, for example to a-b"},
+		{"zookeeper", "zookeeper", "[a/b, a]", "5:21: the requests for lock a are the children of its znode, and " +
+			"lock a/b would be among them: rename a/b, for example to a-b"},
+		{"etcd", "etcd", "[a, a/b]", "5:19: the requests for lock a are the keys that begin with a/, and those " +
+			"for lock a/b would be among them: rename a/b, for example to a-b"},
+		{"etcd", "etcd", "[a/, a]", "5:20: the requests for lock a are the keys that begin with a/, and those " +
+			"for lock a/ would be among them: rename a/, for example to a-"},
+		{"fenced", "redis", "[\"a:token\", a]", "5:27: the key a:token is already the token counter of lock a: " +
+			"use another name, for example a-token"},
 	} {
 		text := fmt.Sprintf("name: names\nservers: {%s: 1}\nlock:\n  protocol: %s\nwork: {locks: %s}\n", x.servers,
 			x.protocol, x.work)

@@ -50,12 +50,12 @@ var contenders = []Contender{
 	{Name: "redis", Title: "Redis", Text: "SET NX PX on one Redis.", Servers: "redis: 1",
 		Lock:  "protocol: set-nx-px, " + renewed,
 		Nodes: []string{"redis-1"}, Struck: "redis-1", Most: []string{"redis-1"}},
-	{Name: "replica", Title: "Redis, replica", Text: "The same with one asynchronous replica, which a Sentinel " +
-		"promotes.", Servers: "redis: 1, replicas: 1", Lock: "protocol: set-nx-px, " + renewed,
+	{Name: "replica", Title: "Redis, replica", Text: "The same with one asynchronous replica, " +
+		"which a Sentinel promotes.", Servers: "redis: 1, replicas: 1", Lock: "protocol: set-nx-px, " + renewed,
 		Nodes: []string{"redis-1", "redis-1-replica-1", "sentinel-1"}, Struck: "redis-1",
 		Spare: []string{"redis-1"}, Most: pair},
-	{Name: "wait", Title: "Redis, WAIT 1", Text: "The same with WAIT 1 after the SET; the client acts on the reply " +
-		"of WAIT.",
+	{Name: "wait", Title: "Redis, WAIT 1", Text: "The same with WAIT 1 after the SET; " +
+		"the client acts on the reply of WAIT.",
 		Servers: "redis: 1, replicas: 1", Lock: "protocol: set-nx-px, wait: {timeout: 100ms}, " + renewed,
 		Nodes: []string{"redis-1", "redis-1-replica-1", "sentinel-1"}, Struck: "redis-1",
 		Spare: []string{"redis-1"}, Most: pair},
@@ -63,19 +63,19 @@ var contenders = []Contender{
 		"each.",
 		Servers: cluster, Lock: "protocol: set-nx-px, " + renewed, Nodes: members, Struck: "redis-2",
 		Spare: []string{"redis-2"}, Most: slotOwners},
-	{Name: "cluster-wait", Title: "Cluster, WAIT 1", Text: "The same with WAIT 1 after the SET; the client acts on " +
-		"the reply of WAIT.",
+	{Name: "cluster-wait", Title: "Cluster, WAIT 1", Text: "The same with WAIT 1 after the SET; " +
+		"the client acts on the reply of WAIT.",
 		Servers: cluster, Lock: "protocol: set-nx-px, wait: {timeout: 100ms}, " + renewed, Nodes: members,
 		Struck: "redis-2", Spare: []string{"redis-2"}, Most: slotOwners},
 	{Name: "fenced", Title: "Redis, fenced", Text: "SET NX PX and INCR of a token counter, in one script on one Redis.",
 		Servers: "redis: 1", Lock: "protocol: fenced, " + renewed,
 		Nodes: []string{"redis-1"}, Struck: "redis-1", Tokens: true, Most: []string{"redis-1"}},
-	{Name: "fair", Title: "Redis, fair", Text: "A queue of places on one Redis; the first client in line gets the " +
-		"lock.",
+	{Name: "fair", Title: "Redis, fair", Text: "A queue of places on one Redis; " +
+		"the first client in line gets the lock.",
 		Servers: "redis: 1", Lock: "protocol: fair, " + renewed,
 		Nodes: []string{"redis-1"}, Struck: "redis-1", Most: []string{"redis-1"}},
-	{Name: "hash", Title: "Redis, reentrant", Text: "A hash on one Redis, in which the owner's field counts its " +
-		"holds, as in Redisson's RLock.",
+	{Name: "hash", Title: "Redis, reentrant", Text: "A hash on one Redis, " +
+		"in which the owner's field counts its holds, as in Redisson's RLock.",
 		Servers: "redis: 1", Lock: "protocol: hash-counter, " + renewed,
 		Nodes: []string{"redis-1"}, Struck: "redis-1", Most: []string{"redis-1"}},
 	{Name: "read-write", Title: "Redis, read-write", Text: "A read-write lock on one Redis; all clients write.",
@@ -105,22 +105,24 @@ var contenders = []Contender{
 		Nodes:  numbered("etcd", 3),
 		Struck: "etcd-1", Spare: []string{"etcd-3"}, Most: []string{"etcd-2", "etcd-3"}, Lagging: []string{"etcd-3"},
 		Tokens: true, Agreed: true},
-	{Name: "zookeeper", Title: "ZooKeeper", Text: "A znode of a session with three members, likewise.",
+	{Name: "zookeeper", Title: "ZooKeeper", Text: "A session's znode on three members; " +
+		"only two of them know of the lock, and a fault strikes one of these two.",
 		Claimed: "zookeeper", Servers: "zookeeper: 3",
 		Lock: "protocol: zookeeper, listener: on", Nodes: numbered("zookeeper", 3),
 		Struck: "zookeeper-1", Spare: []string{"zookeeper-3"}, Most: []string{"zookeeper-2", "zookeeper-3"},
 		Lagging: []string{"zookeeper-3"},
 		Tokens:  true, Agreed: true},
 	{Name: "kubernetes", Title: "Kubernetes",
-		Text: "The leader election of Kubernetes: a record on three nodes, each " +
-			"with " +
-			"an API server and a member of etcd, likewise.", Servers: "kubernetes: 3",
+		Text: "The leader election of Kubernetes: " +
+			"a record on three nodes, each with an API server and a member of etcd; " +
+			"only two of them know of it, and a fault strikes one of these two.", Servers: "kubernetes: 3",
 		Lock:  "protocol: lease-object, renew-deadline: 6s, retry-period: 1s, timeout: 3s, release-on-cancel: on",
 		Nodes: numbered("kubernetes", 3), Struck: "kubernetes-1", Spare: []string{"kubernetes-3"},
 		Most: []string{"kubernetes-2", "kubernetes-3"}, Lagging: []string{"kubernetes-3"}, Tokens: true, Agreed: true,
 		Paced: true},
-	{Name: "consul", Title: "Consul", Text: "A key of a session on three servers, likewise; after a session ends, " +
-		"nobody gets the lock for 15 s.", Servers: "consul: 3",
+	{Name: "consul", Title: "Consul", Text: "A session's key on three servers; " +
+		"only two of them know of it, and a fault strikes one of these two. " +
+		"After a session ends, nobody gets the lock for 15 s.", Servers: "consul: 3",
 		Lock: "protocol: consul", Nodes: numbered("consul", 3), Struck: "consul-1",
 		Spare: []string{"consul-3"}, Most: []string{"consul-2", "consul-3"}, Lagging: []string{"consul-3"},
 		Tokens: true, Agreed: true},
@@ -155,24 +157,24 @@ var troubles = []Trouble{
 	{Name: "jump", Title: "jump",
 		Text: "The wall clock of a server that the lock depends on jumps ahead by 30 s."},
 	{Name: "power", Title: "power",
-		Text: "A server that the lock depends on loses power and is back immediately; Redis fsyncs each second, its " +
-			"default."},
+		Text: "A server that the lock depends on loses power and is back immediately; " +
+			"Redis fsyncs each second, its default."},
 	{Name: "power-always", Title: "power+",
-		Text: "A server that the lock depends on loses power and is back immediately. It fsyncs before each reply, " +
-			"as etcd and ZooKeeper always do."},
+		Text: "A server that the lock depends on loses power and is back immediately. " +
+			"It fsyncs before each reply, as etcd and ZooKeeper always do."},
 	{Name: "failover", Title: "failover",
 		Text: "The master or leader is down for 5 s while one replica or follower does not yet know of the lock; " +
 			"another server takes over."},
 	{Name: "partition", Title: "cut off",
 		Text: "The holder is cut off from all lock servers for 30 s, with work to do for longer than its lease."},
 	{Name: "evict", Title: "evicted",
-		Text: "A Redis that the lock depends on runs out of memory and evicts the lock's key. An operator who " +
-			"deletes the key does the same."},
+		Text: "A Redis that the lock depends on runs out of memory and evicts the lock's key. " +
+			"An operator who deletes the key does the same."},
 	{Name: "flush", Title: "flushed",
 		Text: "An operator removes all keys from a Redis that the lock depends on (FLUSHALL)."},
 	{Name: "minority", Title: "minority", Liveness: true,
-		Text: "A minority of the servers, or the master of a pair, is gone for good. A waiting client should get " +
-			"the lock."},
+		Text: "A minority of the servers, or the master of a pair, is gone for good. " +
+			"A waiting client should get the lock."},
 	{Name: "majority", Title: "majority", Liveness: true,
 		Text: "A majority of the servers, or both of a pair, are gone for good. Nobody can get a lock any more."},
 }

@@ -14,7 +14,7 @@ import (
 var Described = []document.Described{
 	{Commands: []string{"compare"}, Object: compareJSON{}, Is: "all protocols with the same work and under the same " +
 		"faults"},
-	{Commands: []string{"odds"}, Object: oddsJSON{}, Is: "how likely a Redlock stops excluding"},
+	{Commands: []string{"odds"}, Object: oddsJSON{}, Is: "how likely Redlock is to let two clients in"},
 }
 
 type compareJSON struct {

@@ -45,12 +45,12 @@ func (r *Report) Document() *document.Document {
 
 // signs explains the marks that the report uses.
 var signs = document.Facts{
-	{Name: "✓ ✗ ± ? –", Value: "held in every run; broken in every run; broken in some; never broken, but undecided " +
-		"or unchecked in some; not run"},
-	{Name: "survived", Value: string(checker.ResourceSafety) + " held in every run: the first mark of each, and the " +
-		"only one with a colour"},
-	{Name: "with fencing", Value: "the resource refuses a fencing token lower than the highest it has seen. A lock " +
-		"without this row gives no tokens"},
+	{Name: "✓ ✗ ± ? –", Value: "held in every run; broken in every run; broken in some runs; " +
+		"never broken, but undecided or unchecked in some runs; not run"},
+	{Name: "survived", Value: string(checker.ResourceSafety) + " held in every run. " +
+		"It is the first mark of each cell, and the only colored one"},
+	{Name: "with fencing", Value: "the resource refuses a fencing token lower than the highest it has seen. " +
+		"A lock without this row gives no tokens"},
 }
 
 // again says how to repeat the runs of a cell.

@@ -50,8 +50,8 @@ var figures = []figure{
 var (
 	acquiring = document.Group{Title: "acquire, in ms",
 		Tip: "how long one client waits for a lock that nobody else wants"}
-	cycling = document.Group{Title: "cycles/s", Tip: "locks acquired and released per second, one after another, by " +
-		"one client and by several that contend"}
+	cycling = document.Group{Title: "cycles/s", Tip: "locks acquired and released per second, one after another, " +
+		"by one client and by several that contend"}
 	article = document.Group{Title: "the article",
 		Tip: "the figure in the table of youngju.dev, which states no conditions"}
 )

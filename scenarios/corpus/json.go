@@ -42,7 +42,7 @@ type mutantJSON struct {
 	*searchJSON
 	*breakJSON
 	Estimate *estimateJSON `json:"estimate,omitempty" doc:"estimated from all searches, if there are several"`
-	Unaimed  *estimateJSON `json:"unaimed,omitempty" doc:"estimated from as many searches in which no fault is aimed"`
+	Unaimed  *estimateJSON `json:"unaimed,omitempty" doc:"estimate from equally many searches with purely random faults"`
 }
 
 // estimateJSON is an estimate of the mean number of runs until a mutant is caught.

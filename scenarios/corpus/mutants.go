@@ -80,7 +80,7 @@ var mutants = []Mutant{
 	{"delex-del", "delex", "DEL instead of DELEX", "",
 		edits(set("lock.release", "del")), soon, breaks(owners, leases)},
 
-	{"uncounted", "reentrant", "acquire, acquire, release frees the lock", "go-zero 1338",
+	{"uncounted", "reentrant", "the inner release of a nested acquire frees the lock", "go-zero 1338",
 		edits(set("lock.reentrant", "uncounted")), soon, breaks(leases)},
 	{"setex-overwrites", "reentrant", "re-entering overwrites a new owner", "redisson 84",
 		edits(set("lock.reentrant", "overwrite")), late, breaks(leases, owners)},
@@ -121,7 +121,8 @@ var mutants = []Mutant{
 	{"fenced-del", "fenced", "deletes the key with DEL, whoever holds the lock", "",
 		edits(set("lock.release", "del")), soon, breaks(owners)},
 
-	{"silent-reacquire", "fenced-renewed", "an extension re-acquires after a gap", "redis-semaphore 175, redlock-rb 36",
+	{"silent-reacquire", "fenced-renewed", "an extension acquires the lock again after a gap", "redis-semaphore " +
+		"175, redlock-rb 36",
 		edits(set("lock.extension.mode", "or-acquire")), later, breaks(data)},
 	{"fenced-unowned-expire", "fenced-renewed", "extends a key without comparing its owner", "",
 		edits(set("lock.extension.mode", "expire")), later, breaks(owners)},
@@ -173,11 +174,11 @@ var mutants = []Mutant{
 		edits(set("lock.value", "per-acquire")), later, breaks(owners, leases)},
 	{"value-per-client", "redlock", "one owner value for all attempts", "",
 		edits(set("lock.value", "per-client")), soon, breaks(owners, leases)},
-	{"redlock-everysec", "redlock", "a crash forgets a lock", "",
+	{"redlock-everysec", "redlock", "a server loses a lock when it crashes", "",
 		edits(set("servers.persistence.append-fsync", "everysec")), late, breaks(leases)},
 	{"redlock-clock-steps", "redlock", "servers' clocks may step", "valkey 2651, redis 416",
 		edits(admit("jump of servers")), later, breaks(leases)},
-	{"bare-quorum", "redlock", "one of the quorum restarts empty", "go-redsync 186",
+	{"bare-quorum", "redlock", "a server of the quorum restarts empty", "go-redsync 186",
 		edits(admit("crash losing everything of servers, restart within 2300ms")), late, breaks(leases)},
 	{"long-node-timeout", "redlock", "waits for a server longer than the lock is valid", "",
 		edits(set("lock.timeout", "6s")), late, breaks(tolerance)},

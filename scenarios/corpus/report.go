@@ -347,8 +347,8 @@ func (c *Corpus) sound() []document.Block {
 		t.Rows = append(t.Rows, row)
 	}
 	if !c.promiseBroken() {
-		after = append(after, document.Facts{{Name: "sound", Value: fmt.Sprintf("no promise was broken in %s: with "+
-			"95 %% confidence, fewer than %s of runs break one", text.CountGrouped(c.soundRuns(), "run"),
+		after = append(after, document.Facts{{Name: "sound", Value: fmt.Sprintf("no promise was broken in %s: "+
+			"with 95 %% confidence, fewer than %s of runs break one", text.CountGrouped(c.soundRuns(), "run"),
 			text.Percentage(campaign.UpperBound(c.soundRuns())))}})
 	}
 	return append([]document.Block{t}, after...)

@@ -169,7 +169,7 @@ var words = [Things]string{
 	releasedKeyExpired:    "a released key remained until it expired",
 	crashedInside:         "a holder crashed",
 	crashedAsking:         "a client that had set a key crashed",
-	crashedReleasing:      "a client crashed while it released",
+	crashedReleasing:      "a client crashed during its release",
 
 	takenOverHeld:  "another server took over while a lock was held",
 	takenOverAsked: "another server took over while a lock was requested",

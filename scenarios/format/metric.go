@@ -128,7 +128,7 @@ func readBound(r *Reader, n ast.Node, unit string) (Bound, bool) {
 		b.Min, okLo = readQuantity(r, r.withinRange(n, text, 0), lo, unit)
 		b.Max, okHi = readQuantity(r, r.withinRange(n, text, len(lo)+len("..")), hi, unit)
 		if okLo && okHi && b.Min > b.Max {
-			r.Problem(StartOf(n), "", "the range %s is empty: it begins above its end", Found(text))
+			r.Problem(StartOf(n), "", "the range %s is empty: its start is above its end", Found(text))
 			return b, false
 		}
 		return b, okLo && okHi

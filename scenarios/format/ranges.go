@@ -29,7 +29,7 @@ func (r *Reader) WholeRange(n ast.Node, most, first, last int) (int, int) {
 	case errA != nil || errB != nil || a < 0 || b > most:
 		r.Problem(StartOf(n), "", "expected %s, up to %d, found %s", what, most, Found(text))
 	case a > b:
-		r.Problem(StartOf(n), "", "the range %s is empty: it begins above its end", Found(text))
+		r.Problem(StartOf(n), "", "the range %s is empty: its start is above its end", Found(text))
 	default:
 		return a, b
 	}

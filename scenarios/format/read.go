@@ -78,7 +78,7 @@ func (r *Reader) Mapping(n ast.Node, name string, known []Field, words ...string
 		case isNull(value) && f.Required:
 			r.Problem(StartOf(value), "", "%s has no value", key)
 		case isNull(value):
-			r.Problem(StartOf(value), "", "%s has no value; leave the key out for its default", key)
+			r.Problem(StartOf(value), "", "%s has no value; remove the key to use the default", key)
 		default:
 			f.Read(value)
 		}
@@ -118,7 +118,7 @@ func (r *Reader) Entries(n ast.Node, name, example string, entry func(key string
 			continue
 		}
 		if before, ok := seen[key]; ok {
-			r.Problem(place, "", "%s occurs a second time; the first is in line %d", Found(key), before.Line)
+			r.Problem(place, "", "%s occurs a second time; the first is on line %d", Found(key), before.Line)
 			continue
 		}
 		seen[key] = place

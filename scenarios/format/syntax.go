@@ -19,13 +19,13 @@ var syntaxProblems = []struct{ words, say string }{
 	{"corresponding to ']'", "this ] closes no list: write [ before its first entry"},
 	{"corresponding to '}'", "this } closes no mapping: write { before its first key"},
 	{"']'", "a list is not closed, or a comma between two entries is missing: write [one, two]"},
-	{"'}'", "a mapping is not closed, or a comma between two keys is missing: write " +
-		"{key: value, key: value}"},
-	{"flow map", "a mapping is not closed, or a comma between two keys is missing: write " +
-		"{key: value, key: value}"},
+	{"'}'", "a mapping is not closed, or a comma between two keys is missing: write {key: value, key: " +
+		"value}"},
+	{"flow map", "a mapping is not closed, or a comma between two keys is missing: write {key: value, key: " +
+		"value}"},
 	{"found ','", "two commas in a row: write [one, two]"},
-	{"sequence", "write a list with one entry per line, each after - and with the same indentation, or in " +
-		"brackets: [one, two]"},
+	{"sequence", "write a list with one entry per line, each after - and with the same indentation, or in brackets: " +
+		"[one, two]"},
 }
 
 // syntaxProblem replaces a message of the YAML parser with a description of the problem and of what to write instead.

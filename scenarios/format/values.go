@@ -167,7 +167,7 @@ func (r *Reader) delayIn(n ast.Node, text string, offset int) (sim.Delay, bool) 
 	}
 	second, okSecond := r.durationFrom(r.withinRange(n, text, offset+len(lo)+len("..")), strings.TrimSpace(hi))
 	if okFirst && okSecond && first > second {
-		r.Problem(StartOf(n), "", "the range %s is empty: it begins above its end", Found(text))
+		r.Problem(StartOf(n), "", "the range %s is empty: its start is above its end", Found(text))
 		return sim.Delay{}, false
 	}
 	return sim.Delay{Lo: first, Hi: second}, okFirst && okSecond

@@ -88,7 +88,7 @@ var refused = map[token.Type]string{
 	token.AnchorType:     "anchors (&) are not allowed: write the value where it is needed",
 	token.AliasType:      "aliases (*) are not allowed: write the value where it is needed",
 	token.MergeKeyType:   "merge keys (<<) are not allowed: write the keys where they are needed",
-	token.TagType:        "tags (!) are not allowed: values are read by what their key needs",
+	token.TagType:        "tags (!) are not allowed: the key determines the type of its value",
 	token.DirectiveType:  "directives (%) are not allowed",
 	token.MappingKeyType: "complex keys (?) are not allowed",
 }

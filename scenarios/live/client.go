@@ -248,11 +248,11 @@ func (k *client) strangers() string {
 		return ""
 	}
 	if k.caller != nil {
-		return fmt.Sprintf(" (connections to its ports that were opened by a process outside of its process group, or "+
-			"did not give the password of FENCEPOST_RESOURCE, and were refused: %d)", n)
+		return fmt.Sprintf(" (connections to its ports that were opened by a process outside of its process group, "+
+			"or did not give the password of FENCEPOST_RESOURCE, and were refused: %d)", n)
 	}
-	return fmt.Sprintf(" (connections to its ports that did not give the password of the URLs in its environment, and "+
-		"were refused: %d; give the client's library the whole URL)", n)
+	return fmt.Sprintf(" (connections to its ports that did not give the password of the URLs in its environment, "+
+		"and were refused: %d; give the client's library the whole URL)", n)
 }
 
 // fails ends the run because of an error of the client.

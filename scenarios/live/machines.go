@@ -157,8 +157,8 @@ func (v *Virtual) again(s *scenarios.Scenario, p nemesis.Plan, sent bool, t *tra
 	}
 	if first.Digest != second.Digest {
 		return &scenarios.CodeError{Text: fmt.Sprintf("two runs with seed %d differ in what the clients wrote, "+
-			"although their system calls are the same: a client depends on something on the host that the "+
-			"simulation does not control", p.Seed)}
+			"although their system calls are the same: "+
+			"a client depends on something on the host that the simulation does not control", p.Seed)}
 	}
 	return nil
 }
@@ -171,8 +171,8 @@ func differs(seed uint64, a, b *traced.Call) error {
 		}
 		return c.String()
 	}
-	return &scenarios.CodeError{Text: fmt.Sprintf("two runs with seed %d differ: in one, %s; in the other, %s. A "+
-		"client depends on something on the host that differs from run to run", seed, show(a), show(b))}
+	return &scenarios.CodeError{Text: fmt.Sprintf("two runs with seed %d differ: in one, %s; in the other, %s. "+
+		"A client depends on something on the host that differs from run to run", seed, show(a), show(b))}
 }
 
 // wordsOf splits a command into words. It understands quotes. It returns an error for any character, other than a
@@ -196,8 +196,8 @@ func wordsOf(command string) (words []string, err error) {
 			}
 			inWord = false
 		case strings.ContainsRune("|&;<>()$`\\*?[#~{", c):
-			return nil, fmt.Errorf("--client %q: in virtual time the command is a program and its arguments, and no "+
-				"shell reads it: %q has no meaning", command, c)
+			return nil, fmt.Errorf("--client %q: in virtual time the command is a program and its arguments, "+
+				"and no shell reads it: %q has no meaning", command, c)
 		default:
 			word.WriteRune(c)
 			inWord = true

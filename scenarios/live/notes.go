@@ -21,8 +21,8 @@ const mostArgument = 64 << 10
 func tooLong(args []string) string {
 	for i, a := range args {
 		if len(a) > mostArgument {
-			return fmt.Sprintf("ERR fencepost: argument %d of %.20s has %d bytes, but a run accepts at most %d "+
-				"bytes", i,
+			return fmt.Sprintf("ERR fencepost: argument %d of %.20s has %d bytes, "+
+				"but a run accepts at most %d bytes", i,
 				args[0], len(a), mostArgument)
 		}
 	}

@@ -34,14 +34,14 @@ func refuse(o *Options, faults []nemesis.Fault) error {
 	s := o.Scenario
 	switch {
 	case o.Command != "" && o.Fleet.Front(s.Servers.Front()) == nil:
-		return &RefusedError{Reason: fmt.Sprintf("%s has %s servers, which a client of your own "+
-			"cannot reach: leave --client out", s.Name, s.Servers.Backend)}
+		return &RefusedError{Reason: fmt.Sprintf("%s has %s servers, which a client of your own cannot reach: "+
+			"remove --client", s.Name, s.Servers.Backend)}
 	case s.Servers.Cluster && o.Virtual == nil:
-		return &RefusedError{Reason: s.Name + " has a Redis Cluster, which is simulated in virtual time only: use " +
-			"run or explore, with or without --client, or write cluster: off"}
+		return &RefusedError{Reason: s.Name + " has a Redis Cluster, which is simulated in virtual time only: " +
+			"use run or explore, with or without --client, or write cluster: off"}
 	case s.FromLibrary():
-		return &RefusedError{Reason: s.Name + " has a Go library under test in its own process: give its client as a " +
-			"program, with --client"}
+		return &RefusedError{Reason: s.Name + " has a Go library under test in its own process: " +
+			"give its client as a program, with --client"}
 	}
 	for i := range faults {
 		f := &faults[i]
@@ -62,16 +62,16 @@ func (o *Options) cannot(f *nemesis.Fault) string {
 		return ""
 	}
 	if o.Virtual == nil && f.Kind.Does().IsClock() && nemesis.IsClient(f.Target) {
-		return "the clocks of " + string(f.Target) + " are the host's and cannot be changed: let the servers' clocks " +
-			"jump or drift in the opposite direction instead"
+		return "the clocks of " + string(f.Target) + " are the host's and cannot be changed: " +
+			"let the servers' clocks jump or drift in the opposite direction instead"
 	}
 	own := o.Scenario.Servers.Front()
 	if f.Trigger.Message.Named() && o.Fleet.Front(own) != own {
-		return "your client's bytes are passed on to these servers without being decoded, so a fault cannot name a " +
-			"request: name a time instead"
+		return "your client's bytes are passed on to these servers without being decoded, " +
+			"so a fault cannot name a request: name a time instead"
 	}
 	if o.Virtual == nil && f.Trigger.Message.Attempt > 0 {
-		return "only the client's library knows to which attempt a request belongs: leave the attempt out"
+		return "only the client's library knows to which attempt a request belongs: remove the attempt"
 	}
 	if p := f.Trigger.Point; p != "" && !slices.Contains(passed, p) {
 		names := make([]string, len(passed))

@@ -195,8 +195,8 @@ func rebase(h *history.History, zero sim.Time) {
 func (st *stage) notes(stall string) []string {
 	late, notes := st.loop.Late(), st.crashes.list()
 	if st.virtual == nil {
-		notes = append(notes, fmt.Sprintf("real time: another run of this plan will not be identical. Host delay: "+
-			"median %v, 99th percentile %v, maximum %v",
+		notes = append(notes, fmt.Sprintf("real time: another run of this plan will not be identical. "+
+			"Host delay: median %v, 99th percentile %v, maximum %v",
 			rounded(late.Quantile(0.5)), rounded(late.Quantile(0.99)), rounded(late.Max())))
 	}
 	if n := st.ungranted; n > 0 {
@@ -206,8 +206,8 @@ func (st *stage) notes(stall string) []string {
 	notes = append(notes, st.incidents.list()...)
 	for _, k := range st.clients {
 		if n := st.front.Refused(k.id); n > 0 {
-			notes = append(notes, fmt.Sprintf("connections to the ports of %s that did not give its "+
-				"password, or were opened by another process, were refused and changed nothing: %d", k.id, n))
+			notes = append(notes, fmt.Sprintf("connections to the ports of %s that did not give its password, "+
+				"or were opened by another process, were refused and changed nothing: %d", k.id, n))
 		}
 		if text := shown(k.said.last(mostQuoted), mostQuoted); text != "" {
 			notes = append(notes, fmt.Sprintf("%s printed last: %s", k.id, text))
@@ -259,12 +259,12 @@ func warnings(s *scenarios.Scenario) (list []string) {
 	for i := range s.Clients {
 		l, hold := &s.Clients[i].Lock, s.Clients[i].Work.Hold
 		if ttl := l.TTL; ttl < leastTTL && expires(l) {
-			return append(list, fmt.Sprintf("a TTL of %v is short for real time: below %v, a stall of the host may "+
-				"determine the outcome of the run", ttl, leastTTL))
+			return append(list, fmt.Sprintf("a TTL of %v is short for real time: "+
+				"below %v, a stall of the host may determine the outcome of the run", ttl, leastTTL))
 		}
 		if slack := l.TTL - hold; expires(l) && l.Extension == nil && slack >= 0 && slack < leastSlack {
-			return append(list, fmt.Sprintf("the sections end %v before the TTL: below %v, a stall of the host may "+
-				"determine the outcome of the run", slack, leastSlack))
+			return append(list, fmt.Sprintf("the sections end %v before the TTL: "+
+				"below %v, a stall of the host may determine the outcome of the run", slack, leastSlack))
 		}
 	}
 	return list

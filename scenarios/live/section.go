@@ -90,8 +90,8 @@ func (h *hold) allows(r *report) error {
 		}
 		again := ""
 		if r.word == h.step {
-			again = ". Does its library repeat a request that is not answered promptly? During a pause, a reply " +
-				"takes as long as the pause: turn off timeouts and retries for FENCEPOST_RESOURCE"
+			again = ". Does its library repeat a request that is not answered promptly? During a pause, " +
+				"a reply takes as long as the pause: turn off timeouts and retries for FENCEPOST_RESOURCE"
 		}
 		return fmt.Errorf("FENCEPOST %s %s comes after %s: it may follow %s%s", r.word, r.lock, h.step,
 			before[r.word][0], again)

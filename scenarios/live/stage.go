@@ -318,8 +318,8 @@ func (st *stage) Malformed(c *realtime.Conn, b []byte) {
 			"not support TLS: give the client's library the redis:// URL unchanged", c.Client, c.Server))
 		return
 	}
-	st.incidents.add(string(c.Client)+" malformed", fmt.Sprintf("%s sent %s bytes that are not a command: %q; the "+
-		"connection was closed", c.Client, c.Server, b))
+	st.incidents.add(string(c.Client)+" malformed", fmt.Sprintf("%s sent %s bytes that are not a command: "+
+		"%q; the connection was closed", c.Client, c.Server, b))
 }
 
 // beginsTLS reports whether b is the beginning of a TLS handshake.
@@ -328,15 +328,15 @@ func beginsTLS(b []byte) bool { return len(b) > 1 && b[0] == 22 && b[1] == 3 }
 // Forwarded records that a client sent a request that simulated etcd does not support.
 func (st *stage) Forwarded(c *realtime.Conn, args []string) {
 	if etcd.NotSimulated(args[0]) {
-		st.incidents.add(string(c.Client)+args[0], fmt.Sprintf("%s sent %s, which is not simulated and was "+
-			"refused", c.Client, args[0]))
+		st.incidents.add(string(c.Client)+args[0], fmt.Sprintf("%s sent %s, "+
+			"which is not simulated and was refused", c.Client, args[0]))
 	}
 }
 
 // Declined records why the front end closed a connection.
 func (st *stage) Declined(c *realtime.Conn, why error) {
-	st.incidents.add(string(c.Client)+why.Error(), fmt.Sprintf("a request from %s to %s was refused: %v; the "+
-		"connection was closed", c.Client, c.Server, why))
+	st.incidents.add(string(c.Client)+why.Error(), fmt.Sprintf("a request from %s to %s was refused: %v; "+
+		"the connection was closed", c.Client, c.Server, why))
 }
 
 // Received passes bytes from a server on to the client.

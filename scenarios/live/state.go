@@ -162,8 +162,8 @@ func (s *state) lockOf(args []string) history.Lock {
 			continue
 		}
 		if before != "" && before != name && !slices.Contains(looks, strings.ToUpper(args[0])) {
-			k.fails(fmt.Sprintf("names %s and %s in one command or transaction, so it is unknown which lock's key "+
-				"was set: acquire one lock after the other", before, name))
+			k.fails(fmt.Sprintf("names %s and %s in one command or transaction, "+
+				"so it is unknown which lock's key was set: acquire one lock after the other", before, name))
 		}
 		before, s.about = name, name
 	}

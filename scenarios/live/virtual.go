@@ -88,8 +88,8 @@ func (k *client) denied() string {
 	if len(list) == 0 {
 		return ""
 	}
-	return " (it wanted " + strings.Join(list[:min(len(list), 3)], ", ") + ", and was refused: in virtual time, a " +
-		"client may connect only to the addresses in its environment, and may only read files)"
+	return " (it wanted " + strings.Join(list[:min(len(list), 3)], ", ") + ", and was refused: " +
+		"in virtual time, a client may connect only to the addresses in its environment, and may only read files)"
 }
 
 // waits returns the names of the system calls in which the client waits.
@@ -186,8 +186,8 @@ func (v *virtual) Dialled(c *traced.Conn) {
 	if at < 0 {
 		k := v.stage.client(client)
 		k.wanted = append(k.wanted, "to connect to "+c.To.String()+", where no server of the run is")
-		v.stage.incidents.add(string(client)+c.To.String(), fmt.Sprintf("%s tried to connect to %s, which is not a "+
-			"server of the run; the connection was refused", client, c.To))
+		v.stage.incidents.add(string(client)+c.To.String(), fmt.Sprintf("%s tried to connect to %s, "+
+			"which is not a server of the run; the connection was refused", client, c.To))
 		c.Refuse(false)
 		return
 	}

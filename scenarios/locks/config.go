@@ -50,15 +50,15 @@ type Need struct {
 func (c *Config) Needs() (list []Need) {
 	switch c.Release {
 	case ReleaseCAD:
-		list = append(list, Need{"release", "tair", "CAD is a command of Tair: set servers.version: tair"})
+		list = append(list, Need{"release", "tair", "CAD is a command of Tair: set `servers.version: tair`"})
 	case ReleaseDelex:
-		list = append(list, Need{"release", "8", "DELEX exists from Redis 8.4: set servers.version: 8"})
+		list = append(list, Need{"release", "8", "DELEX requires Redis 8.4: set `servers.version: 8`"})
 	}
 	if c.Extension != nil && c.Extension.Mode == ExtendCAS {
-		list = append(list, Need{"extension.mode", "tair", "CAS is a command of Tair: set servers.version: tair"})
+		list = append(list, Need{"extension.mode", "tair", "CAS is a command of Tair: set `servers.version: tair`"})
 	}
 	if c.Wait != nil && c.Wait.Fsync != NoDisks {
-		list = append(list, Need{"wait.fsync", "8", "WAITAOF exists from Redis 7.2: set servers.version: 8"})
+		list = append(list, Need{"wait.fsync", "8", "WAITAOF requires Redis 7.2: set `servers.version: 8`"})
 	}
 	return list
 }

@@ -16,8 +16,9 @@ const Consul Protocol = "consul"
 func init() {
 	Register(&Definition{
 		Name: Consul, Place: 9, Service: history.Consul,
-		Text: "Consul's lock: a session with a TTL acquires a key; after the session has ended, the lock delay " +
-			"passes before another can acquire it; the fencing token is an index of the key",
+		Text: "Consul's lock: a session with a TTL acquires a key; " +
+			"after the session has ended, the lock delay passes before another session can acquire the key; " +
+			"the fencing token is an index of the key",
 		Backend: OnConsul, Several: true, Expires: true, Renews: true, Tokens: true,
 		Settings: slices.Concat([]Setting{
 			ttlKey.With(func(f *format.Form) {
@@ -86,7 +87,7 @@ const (
 
 var consulKeys = []format.Key[consulConfig]{
 	format.Time("lock-delay", func(c *consulConfig) *time.Duration { return &c.lockDelay }, consul.DefaultLockDelay,
-		"how long nobody can acquire the lock after the session that held it has ended").With(func(f *format.Form) {
+		"how long the lock cannot be acquired after the end of the session that held it").With(func(f *format.Form) {
 		f.Most = int64(time.Minute)
 	}),
 	format.Choice("behavior", func(c *consulConfig) *string { return &c.behavior },
@@ -97,13 +98,13 @@ var consulKeys = []format.Key[consulConfig]{
 		"`release` releases the lock of the client's own session; `delete` removes the lock, whoever holds it",
 		format.Options(releasesKey, deletesKey)...),
 	format.Choice("sequencer", func(c *consulConfig) *sequencer { return &c.sequencer },
-		"the fencing token: `modify-index`, the place of the acquisition in the log, or `lock-index`, the number of "+
-			"the acquisition, which starts again after a deletion or a plain write",
+		"the fencing token: `modify-index`, the place of the acquisition in the log, or `lock-index`, "+
+			"the number of the acquisition, which starts over after a deletion or a plain write",
 		format.Options(modifyIndex, lockIndex)...),
 	format.Switch("monitor-only", func(c *consulConfig) *bool { return &c.monitorOnly }, false,
-		"learn that the lock is lost only from the query that watches it, as api.Lock does; this query reports "+
-			"nothing when the connection is cut. `off`: also measure the TTL, from the latest renewal that was "+
-			"answered"),
+		"learn that the lock is lost only from the query that watches it, as api.Lock does; "+
+			"this query reports nothing when the connection is cut. "+
+			"`off`: also measure the TTL, from the latest renewal that was answered"),
 }
 
 // consulLock acquires a key as api.Lock does (consul/api v1.18.0, lock.go). It creates a session, waits with blocking

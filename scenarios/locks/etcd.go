@@ -20,8 +20,8 @@ const Etcd Protocol = "etcd"
 func init() {
 	Register(&Definition{
 		Name: Etcd, Place: 6, Service: history.Etcd,
-		Text: "each client has a lease and a key; the client with the oldest key holds the lock; the key's " +
-			"create revision is the fencing token",
+		Text: "each client has a lease and a key; the client with the oldest key holds the lock; " +
+			"the key's create revision is the fencing token",
 		Backend: OnEtcd, Several: true, Expires: true, Renews: true, Tokens: true,
 		Settings: slices.Concat([]Setting{
 			ttlKey.With(func(f *format.Form) { f.Least, f.Step = int64(2*time.Second), int64(time.Second) }),
@@ -29,13 +29,12 @@ func init() {
 			format.Only(reentrantKey, CountedReentry, UncountedReentry), permitsKey,
 		}, own(etcdKeys...)),
 		Without: withoutRedis(Etcd, "lease"),
-		Alike: map[string]string{"line": "clients with line: one-key do not see the keys of clients that wait in " +
-			"line: set " +
-			"line under lock, for all clients", "permits": permitsAlike},
+		Alike: map[string]string{"line": "clients with `line: one-key` do not see the keys of clients that wait in " +
+			"line: set `line` under `lock`, for all clients", "permits": permitsAlike},
 		Refused: func(c *Config, _ int) []Refusal {
 			if ownOf[etcdConfig](c).line == oneKey && c.Permits > 1 {
 				return []Refusal{{"line", "a single key can have only one holder, but there are several permits: " +
-					"leave line out"}}
+					"remove `line`"}}
 			}
 			return nil
 		},
@@ -64,8 +63,8 @@ func init() {
 			if !strings.HasPrefix(string(b), string(a)+"/") {
 				return ""
 			}
-			return fmt.Sprintf("all keys that begin with %s/ are requests for lock %s, and the requests for lock %s "+
-				"would be among them: write %s",
+			return fmt.Sprintf("the requests for lock %s are the keys that begin with %s/, "+
+				"and those for lock %s would be among them: rename %[3]s, for example to %[4]s",
 				a, a, b, strings.ReplaceAll(string(b), "/", "-"))
 		},
 	})
@@ -119,9 +118,8 @@ var etcdKeys = []format.Key[etcdConfig]{
 	format.Switch("recheck", func(c *etcdConfig) *bool { return &c.recheck }, true,
 		"after waiting, check that the client's own key still exists (etcd issue 11456)"),
 	format.Choice("count-from", func(c *etcdConfig) *leaseCount { return &c.count },
-		"from when the client counts the lease after an extension. `sending`: from when it sent the request; "+
-			"`receipt`: from when the reply arrived, as etcd's own client "+
-			"does", format.Options(fromSending, fromReceipt)...),
+		"the time from which the client counts the lease after an extension. `sending`: when it sent the request; "+
+			"`receipt`: when the reply arrived, as in etcd's own client", format.Options(fromSending, fromReceipt)...),
 	format.Choice("line", func(c *etcdConfig) *lineKind { return &c.line },
 		"`own-keys`: each client puts its own key and waits in line, as in etcd's recipe; `one-key`: all clients "+
 			"share one key, which a client puts if it does not exist; otherwise it tries again after the delay",
@@ -139,11 +137,11 @@ var etcdKeys = []format.Key[etcdConfig]{
 func withoutRedis(p Protocol, lease string) map[string]string {
 	name := string(p)
 	return map[string]string{
-		"extension": "the " + name + " client keeps its " + lease + " alive by itself: leave extension out",
-		"release":   "a release of " + name + " deletes the client's own node or key: leave release out",
-		"wait":      name + " answers when a majority has the write: leave wait out",
-		"retry.count": "a client of " + name + " waits in line and does not try again: leave count out, or set " +
-			"patience",
+		"extension": "the " + name + " client keeps its " + lease + " alive by itself: remove `extension`",
+		"release":   "a release of " + name + " deletes the client's own node or key: remove `release`",
+		"wait":      name + " answers when a majority has the write: remove `wait`",
+		"retry.count": "a client of " + name + " waits in line and does not try again: " +
+			"remove `count`, or set `patience`",
 		"reentrant.overwrite": "overwrite sets a Redis key again: use counted or uncounted",
 	}
 }

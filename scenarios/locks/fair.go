@@ -26,11 +26,12 @@ func init() {
 				driftAllowance, extensionKey, format.Only(extensionMode, ExtendChecked)}, extensionKeys[1:],
 			[]Setting{waitKey}, waitKeys, own(fairKeys...)),
 		Without: map[string]string{
-			"release": "a release compares the owner and deletes the key in one script: leave release out",
-			"value": "each acquire has its own owner value, which also identifies its place in the queue: leave " +
-				"value out",
-			"reentrant.overwrite": "overwrite sets the key again and bypasses the queue: use counted or uncounted",
-			"retry.wake":          "a client that waits keeps its place by asking again: set retry.delay",
+			"release": "a release compares the owner and deletes the key in one script: remove `release`",
+			"value": "each acquire has its own owner value, which also identifies its place in the queue: " +
+				"remove `value`",
+			"reentrant.overwrite": "`overwrite` sets the key again and bypasses the queue: " +
+				"use `counted` or `uncounted`",
+			"retry.wake": "a client that waits keeps its place by asking again: set retry.delay",
 		},
 		Alike: map[string]string{
 			"place-timeout": "all clients wait in the same queue: set place-timeout under lock",
@@ -102,17 +103,17 @@ var fairKeys = []format.Key[fairConfig]{
 		"how long the place of a client that no longer asks stays in the queue").
 		With(func(f *format.Form) { f.Least, f.Step = int64(time.Millisecond), int64(time.Millisecond) }),
 	format.Choice("places", func(c *fairConfig) *placeTimes { return &c.places },
-		"when a place ends. `renewed`: place-timeout after its client last asked; `fixed`: place-timeout after its "+
-			"client first asked, even if that client is still waiting (redisson 3004); `added`: place-timeout after "+
-			"the "+
-			"place before it ends, so that the places of crashed clients add up (redisson 1104, 6150); `kept`: never "+
-			"(redisson "+
-			"4595)",
+		"when a place ends. "+
+			"`renewed`: place-timeout after its client last asked; `fixed`: "+
+			"place-timeout after its client first asked, even if that client is still waiting (redisson 3004); "+
+			"`added`: place-timeout after the place before it ends, "+
+			"so that the places of crashed clients add up (redisson 1104, 6150); `kept`: "+
+			"never (redisson 4595)",
 		format.Options(renewedPlaces, fixedPlaces, addedPlaces, keptPlaces)...),
 	format.Switch("barging", func(c *fairConfig) *bool { return &c.barging }, false,
 		"a client that asks while the lock is free gets it, even if others wait in the queue"),
 	format.Switch("withdraw", func(c *fairConfig) *bool { return &c.withdraw }, true,
-		"a client that gives up removes its place; `off`: the place stays until it ends (redisson 5019)"),
+		"a client that gives up removes its place in the queue; `off`: the place stays until it ends (redisson 5019)"),
 }
 
 // queueOf returns the key of the list of places. placesOf returns the key of the sorted set with the times at which the

@@ -54,10 +54,10 @@ const (
 )
 
 var readTokenKey = format.Choice("read-token", func(c *fencedConfig) *tokenRead { return &c.tokenRead },
-	"how a client learns its fencing token. `in-step`: from the script that acquires the lock; `later`: from the "+
-		"counter after the acquisition, when the counter may already contain a later holder's token (Redisson's "+
-		"fenced "+
-		"lock)", format.Options(tokenInStep, tokenLater)...)
+	"how a client learns its fencing token. "+
+		"`in-step`: from the script that acquires the lock; `later`: "+
+		"from the counter after the acquisition, when the counter may already contain a later holder's token "+
+		"(Redisson's fenced lock)", format.Options(tokenInStep, tokenLater)...)
 
 // sameKey explains a conflict between two locks. Lock a uses key for the given purpose, and the name of lock b is the
 // same. If the name of lock b is different, sameKey returns "".
@@ -65,7 +65,7 @@ func sameKey(a, b history.Lock, key, purpose string) string {
 	if string(b) != key {
 		return ""
 	}
-	return fmt.Sprintf("the key %s is the %s of lock %s: write %s", b, purpose, a,
+	return fmt.Sprintf("the key %s is already the %s of lock %s: use another name, for example %s", b, purpose, a,
 		strings.ReplaceAll(string(b), ":", "-"))
 }
 

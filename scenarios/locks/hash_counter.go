@@ -24,9 +24,9 @@ func init() {
 				extensionKey, format.Only(extensionMode, ExtendChecked)}, extensionKeys[1:],
 			[]Setting{waitKey}, waitKeys),
 		Without: map[string]string{
-			"release": "a release subtracts one from the owner's field, and the last one deletes the key: leave " +
-				"release out",
-			"reentrant": "the server counts the holds: leave reentrant out, or take set-nx-px",
+			"release": "a release subtracts one from the owner's field, and the last one deletes the key: " +
+				"remove `release`",
+			"reentrant": "the server counts the holds: remove `reentrant`, or use set-nx-px",
 		},
 		make: func(r requester) protocol { return newHashCounter(r) },
 		Measures: func(*Config) []history.Measure {

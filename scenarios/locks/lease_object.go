@@ -20,8 +20,9 @@ const LeaseObject Protocol = "lease-object"
 func init() {
 	Register(&Definition{
 		Name: LeaseObject, Place: 8, Service: history.Kubernetes,
-		Text: "Kubernetes' leader election: a record of who leads, renewed by compare-and-swap; other clients count " +
-			"the lease from when they saw the record change; `leaseTransitions` is the fencing token",
+		Text: "Kubernetes' leader election: a record of who leads, renewed by compare-and-swap; " +
+			"other clients count the lease from the time at which they saw the record change; " +
+			"`leaseTransitions` is the fencing token",
 		Backend: OnKubernetes, Several: true, Expires: true, Renews: true, Tokens: true, Leaves: true,
 		Settings: slices.Concat([]Setting{
 			ttlKey.With(func(f *format.Form) { f.Least, f.Step = int64(time.Second), int64(time.Second) }).
@@ -119,27 +120,28 @@ const (
 var leaseObjectKeys = []format.Key[leaseObjectConfig]{
 	format.Positive("renew-deadline", func(c *leaseObjectConfig) *time.Duration { return &c.renewDeadline },
 		10*time.Second,
-		"how long a leader tries to renew before it gives up; client-go requires that this is less than the TTL, its "+
-			"lease duration", "none"),
+		"how long a leader tries to renew before it gives up; "+
+			"client-go requires that this is less than the TTL, its lease duration", "none"),
 	format.Positive("retry-period", func(c *leaseObjectConfig) *time.Duration { return &c.period }, 2*time.Second,
-		"time between two attempts to renew; a candidate waits for this time plus a random time of up to 1.2 times "+
-			"as long").Recurring(),
+		"time between two attempts to renew; "+
+			"a candidate waits for this time plus a random time of up to 1.2 times as long").Recurring(),
 	format.Choice("release-on-cancel", func(c *leaseObjectConfig) *electionEnd { return &c.release },
 		"what a leader does with the record when it stops or could not renew. `off`: nothing, so that others wait "+
 			"for the lease to end; `on`: it writes the record without a holder, even if another client leads by then "+
 			"(client-go from v0.34 on); `unless-changed`: it does so only if nobody has written since (v0.32)",
 		format.Options(leavesRecord, clearsRecord, clearsOwn)...),
 	format.Choice("count-lease-from", func(c *leaseObjectConfig) *observation { return &c.observe },
-		"from when a candidate counts another client's lease. `change`: from when it saw the record change, by its "+
-			"monotonic clock, as client-go does; `renew-time`: from the time in the record, by its wall clock",
+		"the time from which a candidate counts another client's lease. "+
+			"`change`: when it saw the record change, on its monotonic clock, as in client-go; `renew-time`: "+
+			"the time in the record, on its wall clock",
 		format.Options(sightOfChange, renewTime)...).OnWall(string(renewTime)),
 	format.Choice("lease-duration", func(c *leaseObjectConfig) *durationOf { return &c.duration },
 		"how long a candidate waits for another client's lease to end. `recorded`: for the duration in the record; "+
 			"`own`: for the candidate's own TTL (client-go before v0.27, kubernetes 47671)",
 		format.Options(recordedDuration, ownDuration)...),
 	format.Choice("resource-version", func(c *leaseObjectConfig) *versionInWrite { return &c.version },
-		"`compared`: an update fails unless the record still has the version that the client knows; `any`: an "+
-			"update replaces any version, which the API server permits for a ConfigMap but not for a Lease object",
+		"`compared`: an update fails unless the record still has the version that the client knows; `any`: "+
+			"an update replaces any version, which the API server permits for a ConfigMap but not for a Lease object",
 		format.Options(comparedVersion, anyVersion)...),
 }
 
@@ -154,11 +156,11 @@ func jittered(period time.Duration) time.Duration {
 // withoutLeaseObject explains, for each setting that only other locks have, why this lock does not accept it.
 func withoutLeaseObject() map[string]string {
 	all := withoutRedis(LeaseObject, "record")
-	all["release"] = "a leader of lease-object clears the record or leaves it: set release-on-cancel"
-	all["retry.delay"] = "a client of lease-object tries again after its period: set retry-period"
-	all["retry.count"] = "a client of lease-object tries until it leads: leave count out, or set patience"
-	all["value.per-request"] = "a client of lease-object has one identity for all attempts of an election: use " +
-		"per-acquire"
+	all["release"] = "a leader of lease-object either clears the record or leaves it: set `release-on-cancel`"
+	all["retry.delay"] = "a client of lease-object retries after its own period: set `retry-period`"
+	all["retry.count"] = "a client of lease-object tries until it leads: remove `count`, or set `patience`"
+	all["value.per-request"] = "a client of lease-object has one identity for all attempts of an election: " +
+		"use per-acquire"
 	return all
 }
 
@@ -177,8 +179,8 @@ func refusedOfLeaseObject(c *Config, _ int) (list []Refusal) {
 		list = append(list, Refusal{"ttl", why}, Refusal{"renew-deadline", why})
 	}
 	if o.renewDeadline <= jittered(o.period) {
-		why := fmt.Sprintf("the renew deadline of %v must be greater than 1.2 times the retry period of %v, as "+
-			"client-go demands", o.renewDeadline, o.period)
+		why := fmt.Sprintf("the renew deadline of %v must be greater than 1.2 times the retry period of %v, "+
+			"as client-go demands", o.renewDeadline, o.period)
 		list = append(list, Refusal{"renew-deadline", why}, Refusal{"retry-period", why})
 	}
 	return list
@@ -192,8 +194,8 @@ func badObjectName(name history.Lock) (problem, right string) {
 	if objectName.MatchString(string(name)) {
 		return "", ""
 	}
-	problem = fmt.Sprintf("%q cannot be the name of a Kubernetes object: use only lower-case letters, digits, - and "+
-		"., with a letter or digit at each end", name)
+	problem = fmt.Sprintf("%q cannot be the name of a Kubernetes object: "+
+		"use only lower-case letters, digits, - and ., with a letter or digit at each end", name)
 	right = strings.Map(func(r rune) rune {
 		if r == '_' || r == ':' || r == '/' {
 			return '-'

@@ -48,7 +48,7 @@ var library = &Definition{
 	Text:    "a Go library as it is shipped, under scenarios/locktest",
 	Several: true, Expires: true, Renews: true, Tokens: true,
 	Alike: map[string]string{"permits": permitsAlike},
-	Without: map[string]string{"shared": "leave shared out: a lock in Go reports which of its holds are shared by a " +
+	Without: map[string]string{"shared": "remove `shared`: a lock in Go reports which of its holds are shared by a " +
 		"method Shared() bool (locktest.Sharer)"},
 	Settings: slices.Concat([]Setting{ttlKey, timeoutKey, retryKey, retryPatience, permitsKey,
 		// What these settings do depends on the library's own code.

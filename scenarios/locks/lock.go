@@ -13,12 +13,12 @@ import (
 
 // These are the errors of Acquire and Extend.
 var (
-	ErrPatience   = errors.New("locks: no lock was acquired before the patience ran out or all attempts were made")
+	ErrPatience   = errors.New("locks: the lock was not acquired before the patience ran out or all attempts were made")
 	ErrLost       = errors.New("locks: too few servers still know this attempt as owner")
 	ErrRefused    = errors.New("locks: too few servers accepted the request to extend the lock")
 	ErrUnanswered = errors.New("locks: too few servers replied to know whether the lock was extended")
 	ErrLate       = errors.New("locks: the replies arrived after the lock's validity had run out")
-	ErrLimit      = errors.New("locks: the number of extensions is used up")
+	ErrLimit      = errors.New("locks: the maximum number of extensions was reached")
 )
 
 // Lock is a lock as client libraries provide it. It belongs to one client.

@@ -38,6 +38,6 @@ func SlotProblem(p Protocol, name history.Lock) string {
 	if redis.KeySlot(other) == redis.KeySlot(string(name)) {
 		return ""
 	}
-	return fmt.Sprintf("%s uses the keys %s and %s in one script. They are in different hash slots, and a Cluster "+
-		"refuses such a script (CROSSSLOT): use set-nx-px, or write cluster: off", p, name, other)
+	return fmt.Sprintf("%s uses the keys %s and %s in one script. They are in different hash slots, "+
+		"and a Cluster refuses such a script (CROSSSLOT): use set-nx-px, or write cluster: off", p, name, other)
 }

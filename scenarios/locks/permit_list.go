@@ -16,8 +16,8 @@ const PermitList Protocol = "permit-list"
 func init() {
 	Register(&Definition{
 		Name: PermitList, Place: 9, Service: history.Redis,
-		Text: "a semaphore without expiry: a list has an element for each free permit, which a client removes and " +
-			"later puts back",
+		Text: "a semaphore without expiry: " +
+			"a list has an element for each free permit, which a client removes and later puts back",
 		Backend: OnRedis, Shares: true,
 		Settings: slices.Concat([]Setting{permitsKey, ttlKey, retryKey, retryDelay, retryPatience, retryCount,
 			retryClock, patienceEnds, timeoutKey,

@@ -25,7 +25,7 @@ func init() {
 				driftAllowance, extensionKey, format.Only(extensionMode, ExtendChecked)}, extensionKeys[1:],
 			[]Setting{waitKey}, waitKeys, own(readWriteKeys...)),
 		Without: map[string]string{
-			"release": "a release removes only the field of its own holder: leave release out",
+			"release": "a client can remove only its own field: remove `release`",
 			"reentrant.overwrite": "overwrite sets a lock's only key again, but here each holder has its own field: " +
 				"use counted or uncounted",
 		},
@@ -71,9 +71,9 @@ const (
 
 var readWriteKeys = []format.Key[readWriteConfig]{
 	format.Choice("holders", func(c *readWriteConfig) *holders { return &c.holders },
-		"what the hash stores. `own-lease`: a field with a lease for each holder; `one-lease`: a field for each "+
-			"holder, and one lease for all, which the latest client to acquire sets (redisson 2144); `counter`: the "+
-			"number of holders, from which each release subtracts one",
+		"what the hash stores. `own-lease`: a field with a lease for each holder; `one-lease`: a field for "+
+			"each holder, and one lease for all, which the latest client to acquire sets (redisson 2144); `counter`: "+
+			"the number of holders, from which each release subtracts one",
 		format.Options(ownLease, oneLease, countedHolders)...),
 	format.Choice("prefer", func(c *readWriteConfig) *preference { return &c.prefer },
 		"`none`: a reader joins other readers even while a writer waits, so the writer may wait forever; "+

@@ -29,7 +29,7 @@ func init() {
 					ExtendRelease, ExtendUnchecked, ExtendReacquire)}, extensionKeys[1:], []Setting{waitKey}, waitKeys,
 			own(redlockKeys...)),
 		Without: map[string]string{
-			"release":             "redlock always releases by script, on every server: leave release out",
+			"release":             "redlock always releases by script, on every server: remove `release`",
 			"extension.mode.cas":  "cas is a command of Tair and extends on a single server: use checked",
 			"reentrant.overwrite": "overwrite compares the owner, which works on a single server only: use set-nx-px",
 		},
@@ -59,8 +59,8 @@ func refusedOfRedlock(c *Config, masters int) (list []Refusal) {
 			fmt.Sprintf("the quorum is %d, but there are only %d servers", o.quorum, masters)})
 	}
 	if o.asking == askUntilQuorum && o.contact == parallel {
-		const why = "with contact: parallel, all servers are asked at once, and none can be skipped: leave ask out, " +
-			"or write contact: sequential"
+		const why = "with contact: parallel, all servers are asked at once, and none can be skipped: " +
+			"remove `ask`, or write contact: sequential"
 		list = append(list, Refusal{"ask", why}, Refusal{"contact", why})
 	}
 	return list
@@ -115,18 +115,18 @@ var redlockKeys = []format.Key[redlockConfig]{
 	format.Choice("contact", func(c *redlockConfig) *contactKind { return &c.contact },
 		"ask the servers one after another, or all at once", format.Options(sequential, parallel)...),
 	format.Choice("order", func(c *redlockConfig) *askOrder { return &c.order },
-		"which server a client asks first if it asks one after another. `listed`: redis-1, as in the document; "+
-			"`rotated`: each client begins at a different place in the list", format.Options(listed, rotated)...),
+		"which server a client asks first if it asks them one after another. `listed`: redis-1, as in the document; "+
+			"`rotated`: each client begins at a different server", format.Options(listed, rotated)...),
 	format.Number("quorum", func(c *redlockConfig) *int { return &c.quorum }, 0, 1, maxServers,
 		"how many servers must grant the lock; at most the number of servers").Depending("N / 2 + 1"),
 	format.Choice("release-to", func(c *redlockConfig) *releaseTo { return &c.releaseTo },
-		"which servers a release asks. `all`: every server, even those that seem not to have granted the lock, as in "+
-			"the document; `granted`: those that granted it; `first-error`: one after another, until one does not "+
-			"reply",
+		"which servers a release asks. `all`: every server, even those that seem not to have granted the lock, "+
+			"as in the document; `granted`: only the servers that granted the lock; `first-error`: "+
+			"the servers one after another, until one does not reply",
 		format.Options(releaseToAll, releaseToGranted, releaseToFirstError)...),
 	format.Choice("ask", func(c *redlockConfig) *asking { return &c.asking },
-		"which servers an attempt asks. `all`: every server; `until-quorum`: one after another, until a quorum has "+
-			"granted the lock",
+		"which servers an attempt asks. "+
+			"`all`: every server; `until-quorum`: one after another, until a quorum has granted the lock",
 		format.Options(askEveryone, askUntilQuorum)...),
 }
 

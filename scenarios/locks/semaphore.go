@@ -17,8 +17,8 @@ const Semaphore Protocol = "semaphore"
 func init() {
 	Register(&Definition{
 		Name: Semaphore, Place: 9, Service: history.Redis,
-		Text: "a semaphore: its holders are the members of a sorted set, each with the time at which its permit " +
-			"ends",
+		Text: "a semaphore: its holders are the members of a sorted set, " +
+			"each with the time at which its permit ends",
 		Backend: OnRedis, Expires: true, Shares: true,
 		Settings: slices.Concat(
 			[]Setting{permitsKey, ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, patienceEnds,
@@ -38,8 +38,8 @@ func init() {
 		},
 		Refused: func(c *Config, _ int) []Refusal {
 			if own := ownOf[semaphoreConfig](c); own.admit == byRank && own.time == byServer {
-				return []Refusal{{"admit", "with admit: rank, clients send the times of their permits: write " +
-					"time: client, or leave admit out"}}
+				return []Refusal{{"admit", "with `admit: rank`, clients send the times of their permits: " +
+					"write `time: client`, or remove `admit`"}}
 			}
 			return nil
 		},
@@ -51,9 +51,9 @@ const permitsAlike = "all clients take their permits from one semaphore: set per
 // withoutOneKey lists settings that make sense only for a lock with a single key. It explains for each of them why a
 // semaphore on Redis does not accept it.
 var withoutOneKey = map[string]string{
-	"release": "a release gives back only the permit of its own holder: leave release out",
-	"reentrant.overwrite": "overwrite sets a lock's only key again, but here each permit has its own entry: use " +
-		"counted or uncounted",
+	"release": "a client can release only its own permit: remove `release`",
+	"reentrant.overwrite": "overwrite sets a lock's only key again, but here each permit has its own entry: " +
+		"use counted or uncounted",
 }
 
 // semaphoreConfig contains the settings that only this protocol has.
@@ -85,9 +85,9 @@ const (
 
 var semaphoreKeys = []format.Key[semaphoreConfig]{
 	format.Choice("time", func(c *semaphoreConfig) *timeOf { return &c.time },
-		"whose clock determines when a permit ends: the clock of the `server`, which a script reads, or the clock "+
-			"of each `client` "+
-			"(\"Redis in Action\", 6.3; Redisson)",
+		"whose clock determines when a permit ends: "+
+			"the clock of the `server`, which a script reads, or the clock of each `client` (\"Redis in Action\", "+
+			"6.3; Redisson)",
 		format.Options(byServer, byClient)...).OnWall(string(byClient)),
 	format.Choice("admit", func(c *semaphoreConfig) *admission { return &c.admit },
 		"`count`: one step counts the permits in use and adds one if there is room; `rank`: the client adds itself, "+

@@ -48,8 +48,8 @@ const (
 )
 
 var expiryKey = format.Choice("expiry", func(c *setNXPXConfig) *expiryCount { return &c.expiry },
-	"who computes the key's expiry. `relative`: the server adds the TTL to its clock (PX). `absolute`: the client "+
-		"adds it to its own clock before its request (PXAT), as ShedLock does (132)",
+	"who computes the key's expiry. `relative`: the server adds the TTL to its clock (PX). "+
+		"`absolute`: the client adds it to its own clock before its request (PXAT), as ShedLock does (132)",
 	format.Options(relativeExpiry, absoluteExpiry)...).OnWall(string(absoluteExpiry))
 
 func sendSetNXPX(l *single, env sim.Env, h *Hold, due expiry) (held, taken bool) {

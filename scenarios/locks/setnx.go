@@ -20,17 +20,17 @@ func init() {
 				format.Only(reentrantKey, CountedReentry, UncountedReentry),
 				releaseKey.Standing(format.Value{Word: string(ReleaseDel)}), valueKey, waitKey}, waitKeys),
 		Without: map[string]string{
-			"extension": "setnx sets no expiry, so there is nothing to extend: leave extension out, or use set-nx-px",
-			"elapsed-check": "setnx sets no expiry, so there is nothing to check: leave elapsed-check out, or use " +
-				"set-nx-px",
-			"drift-allowance": "setnx has no validity from which drift could be subtracted: leave drift-allowance " +
-				"out, or use set-nx-px",
-			"clock": "setnx has no validity to measure: leave clock out, or use set-nx-px",
-			"reentrant.overwrite": "overwrite sets the key again with an expiry, but setnx sets no expiry: use " +
-				"set-nx-px",
+			"extension": "setnx sets no expiry, so there is nothing to extend: remove `extension`, or use set-nx-px",
+			"elapsed-check": "setnx sets no expiry, so there is nothing to check: " +
+				"remove `elapsed-check`, or use set-nx-px",
+			"drift-allowance": "setnx has no validity from which drift could be subtracted: " +
+				"remove `drift-allowance`, or use set-nx-px",
+			"clock": "setnx has no validity to measure: remove `clock`, or use set-nx-px",
+			"reentrant.overwrite": "overwrite sets the key again with an expiry, but setnx sets no expiry: " +
+				"use set-nx-px",
 		},
-		Alike: map[string]string{"ttl": "setnx sets no time to live; its ttl only says how long a client may wait, " +
-			"and is the same for all clients: set ttl under lock"},
+		Alike: map[string]string{"ttl": "setnx sets no time to live; " +
+			"its ttl only says how long a client may wait, and is the same for all clients: set ttl under lock"},
 		make: onOne(sendSetNX),
 	})
 }

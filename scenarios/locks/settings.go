@@ -20,9 +20,10 @@ const (
 
 var (
 	ttlKey = format.Time("ttl", func(c *Config) *time.Duration { return &c.TTL }, 10*time.Second,
-		"the lock's time to live. setnx sets none: there it only says how long a client may have to wait. With etcd "+
-			"it is that of the lease, which the library keeps alive every third of the TTL; with zookeeper it is the "+
-			"session's timeout").
+		"the lock's time to live. "+
+			"setnx sets none: there it only says how long a client may have to wait. "+
+			"With etcd it is the TTL of the lease, which the library renews every third of that time; "+
+			"with zookeeper it is the session's timeout").
 		With(func(f *format.Form) { f.Least, f.Step = int64(time.Millisecond), int64(time.Millisecond) })
 
 	retryKey = group("retry", "when and how often an acquire tries again")
@@ -35,12 +36,12 @@ var (
 		"the time after which an acquire gives up; `none`: it never does", "none")
 
 	retryCount = format.Number("retry.count", func(c *Config) *int { return &c.Attempts }, 0, 1, maxCount,
-		"the maximum number of attempts of an acquire, including the first (RETRY_COUNT in the documents, where it "+
-			"is 3); `none`: no limit", "none")
+		"the maximum number of attempts of an acquire, including the first (RETRY_COUNT in the documents, "+
+			"where it is 3); `none`: no limit", "none")
 
 	retryClock = format.Choice("retry.patience-clock", func(c *Config) *sim.ClockKind { return &c.Waits },
-		"the clock that measures patience. If it is the `wall` clock, as in a loop on time.time(), a step of the "+
-			"clock lengthens or ends the wait",
+		"the clock that measures patience. "+
+			"If it is the `wall` clock, as in a loop on time.time(), a step of the clock lengthens or ends the wait",
 		format.Option[sim.ClockKind]{Word: "monotonic", Value: sim.Monotonic},
 		format.Option[sim.ClockKind]{Word: "wall", Value: sim.Wall}).OnWall("wall")
 
@@ -56,12 +57,12 @@ var (
 	retryWake = format.Choice("retry.wake", func(c *Config) *Waking { return &c.Wake },
 		"when a client that found the lock taken tries again. `delay`: after the delay; `message`: when the holder "+
 			"publishes its release (by Pub/Sub, which keeps no messages for clients that are not subscribed); "+
-			"`message-or-ttl`: at the message, but at the latest after the TTL",
+			"`message-or-ttl`: at the message, or after the TTL if no message has arrived",
 		format.Options(WakeAfterDelay, WakeOnMessage, WakeOnMessageTTL)...)
 
 	timeoutKey = format.Positive("timeout", func(c *Config) *time.Duration { return &c.Timeout }, 50*time.Millisecond,
-		"how long a client waits for one server's reply. For Redlock it should be short compared with the TTL, as "+
-			"the document says; for a coordination service it should leave time for an election").Recurring()
+		"how long a client waits for one server's reply. For Redlock it should be short compared with the TTL, "+
+			"as the document says; for a coordination service it should leave time for an election").Recurring()
 
 	reentrantKey = format.Choice("reentrant", func(c *Config) *Reentry { return &c.Reentry },
 		"what happens when the holder acquires its lock again (`work.nested`). `counted`: the last release frees the "+
@@ -70,22 +71,22 @@ var (
 		format.Options(CountedReentry, UncountedReentry, OverwritingReentry)...)
 
 	releaseKey = format.Choice("release", func(c *Config) *Release { return &c.Release },
-		"how a client releases the lock. `script`, Tair's `cad` (`servers.version: tair`) and Redis 8.4's `delex` "+
-			"(`servers.version: 8`) compare and delete in one step. `del` deletes the key, whoever owns it. "+
-			"`get-then-del` compares, then deletes in a second step. `nothing` sends no request, so the key stays "+
-			"until it expires",
+		"how a client releases the lock. `script`, Tair's `cad` (`servers.version: "+
+			"tair`) and Redis 8.4's `delex` (`servers.version: 8`) compare and delete in one step. "+
+			"`del` deletes the key, whoever owns it. `get-then-del` compares, then deletes in a second step. "+
+			"`nothing` sends no request, so the key stays until it expires",
 		format.Options(ReleaseScript, ReleaseDel, ReleaseGetThenDel, ReleaseCAD, ReleaseDelex, ReleaseNothing)...)
 
 	valueKey = format.Choice("value", func(c *Config) *TokenScope { return &c.TokenScope },
-		"the owner value. `per-request`: a new one for each attempt; `per-acquire`: one for all attempts of an "+
-			"acquire; `per-client`: one for all attempts of a client; `fixed`: the same for all clients, a constant "+
-			"in their code",
+		"the owner value. `per-request`: a new one for each attempt; `per-acquire`: "+
+			"one for all attempts of an acquire; `per-client`: one for all attempts of a client; `fixed`: "+
+			"the same for all clients, a constant in their code",
 		format.Options(PerRequest, PerAcquire, PerClient, Fixed)...)
 
 	valueInKey = format.Choice("value-in", func(c *Config) *bool { return &c.InObject },
-		"where a client with several `work.tasks` keeps the owner value until the release. `call`: with the call that "+
-			"acquired the lock, as in a local variable; `object`: in a field of the lock object, which the next task "+
-			"to acquire the lock overwrites and a release empties (redis-py 416)",
+		"where a client with several `work.tasks` keeps the owner value until the release. `call`: "+
+			"with the call that acquired the lock, as in a local variable; `object`: in a field of the lock object, "+
+			"which the next task to acquire the lock overwrites and a release empties (redis-py 416)",
 		format.Option[bool]{Word: "call"}, format.Option[bool]{Word: "object", Value: true})
 
 	clockKey = format.Choice("clock", func(c *Config) *sim.ClockKind { return &c.Clock },
@@ -94,8 +95,9 @@ var (
 		format.Option[sim.ClockKind]{Word: "wall", Value: sim.Wall}).OnWall("wall")
 
 	elapsedCheck = format.Switch("elapsed-check", func(c *Config) *bool { return &c.ElapsedCheck }, true,
-		"measure the validity from before the first request, and refuse the lock if its validity has run out by the "+
-			"time the replies arrive (Redlock's step 3); `off`: measure the TTL from the last reply")
+		"start measuring the validity before the first request, "+
+			"and refuse the lock if its validity has run out by the time the replies arrive (Redlock's step 3); "+
+			"`off`: measure the TTL from the last reply")
 
 	permitsKey = format.Number("permits", func(c *Config) *int { return &c.Permits }, 1, 1, maxCount,
 		"how many clients may hold the lock at the same time; if it is more than one, the lock is a semaphore")
@@ -118,8 +120,8 @@ var (
 			return format.Value{N: c.Drift.PPM, From: int64(c.Drift.Plus)}
 		}}
 
-	extensionKey = optional("extension", "the client extends the lock during its work (renewal, keepalive); `{}` "+
-		"takes all defaults below",
+	extensionKey = optional("extension", "the client extends the lock during its work (renewal, keepalive); "+
+		"`{}` takes all defaults below",
 		func(c *Config) **Extension { return &c.Extension },
 		func() *Extension { return &Extension{Limit: limitNotGiven} }, func() []Setting { return extensionKeys })
 
@@ -142,12 +144,13 @@ var (
 			"the maximum number of extensions while the lock is held", "none").Depending("`none` in the background, "+
 			"3 in steps"),
 		format.Choice("extension.in", func(c *Config) *bool { return &c.Extension.Background },
-			"`background`: a keepalive task extends the lock; `steps`: the worker does, between steps of its work",
+			"`background`: a keepalive task extends the lock; `steps`: "+
+				"the worker extends it between the steps of its work",
 			format.Option[bool]{Word: "background", Value: true}, format.Option[bool]{Word: "steps"}),
 		format.Choice("extension.until", func(c *Config) *Ending { return &c.Extension.Until },
-			"when the keepalive ends. `last-release`: when the client gives up the lock; `first-release`: also when "+
-				"a function gives back the lock that its caller still holds (`work.nested`); `never`: it goes on "+
-				"until a server says that the client does not have the lock (redisson 7272)",
+			"when the keepalive ends. `last-release`: at the client's last release of the lock; `first-release`: "+
+				"also when a function releases the lock that its caller still holds (`work.nested`); `never`: "+
+				"only when a server says that the client does not have the lock (redisson 7272)",
 			format.Options(EndsWithLast, EndsWithFirst, NeverEnds)...))
 
 	waitKey = optional("wait", "send WAIT after setting the lock, to wait for replicas; `{}` takes all defaults below",
@@ -156,16 +159,16 @@ var (
 
 	waitKeys = within(func(c *Config) bool { return c.Wait != nil },
 		format.Number("wait.replicas", func(c *Config) *int { return &c.Wait.Replicas }, 1, 1, maxReplicas,
-			"how many replicas must have the write").Showing("1"),
+			"how many replicas must have received the write").Showing("1"),
 		format.Choice("wait.fsync", func(c *Config) *Disks { return &c.Wait.Fsync },
-			"on which disks the write must be. `none`: send WAIT, which does not ask for disks; else send WAITAOF "+
-				"(Redis 7.2) for the disk of the `master`, those of that many `replicas`, or `all` of these",
+			"which servers must have the write on disk. `none`: no server, so the client sends WAIT; "+
+				"else it sends WAITAOF (Redis 7.2) for the `master`, for as many `replicas`, or for `all` of these",
 			format.Options(NoDisks, MasterDisk, ReplicaDisks, AllDisks)...),
 		format.Time("wait.timeout", func(c *Config) *time.Duration { return &c.Wait.Timeout }, time.Second,
-			"how long WAIT waits; 0s: without limit"),
+			"how long WAIT waits; `0s`: without a limit"),
 		format.Switch("wait.obey", func(c *Config) *bool { return &c.Wait.Obey }, true,
-			"give up the attempt if fewer replicas acknowledged; with redlock, do not count a master with fewer "+
-				"acknowledgments"),
+			"give up the attempt if fewer replicas acknowledged; "+
+				"with redlock, do not count a master with fewer acknowledgments"),
 		format.Switch("wait.on-release", func(c *Config) *bool { return &c.Wait.Release }, false, "send WAIT after "+
 			"the release as well"),
 		format.Switch("wait.same-connection", func(c *Config) *bool { return &c.Wait.SameConnection }, true,

@@ -62,10 +62,10 @@ func onOneRedis(own ...Setting) []Setting {
 }
 
 var withoutOnOneRedis = map[string]string{
-	"extension.mode.unchecked": "unchecked ignores the quorum, but a single Redis has no quorum: use any-answer or " +
-		"ignore-elapsed",
-	"extension.mode.reacquire": "reacquire asks a majority again, but on a single Redis SET NX fails on the " +
-		"client's own key: use or-acquire",
+	"extension.mode.unchecked": "unchecked ignores the quorum, but a single Redis has no quorum: " +
+		"use any-answer or ignore-elapsed",
+	"extension.mode.reacquire": "reacquire asks a majority again, " +
+		"but on a single Redis SET NX fails on the client's own key: use or-acquire",
 }
 
 func (l *single) Acquire(env sim.Env) (*Hold, error) { return l.retry(env, l.try, l.rest) }

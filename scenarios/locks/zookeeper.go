@@ -26,8 +26,8 @@ const (
 func init() {
 	Register(&Definition{
 		Name: ZooKeeper, Place: 7, Service: history.ZooKeeper,
-		Text: "an ephemeral sequential znode; the client with the lowest one holds the lock; its czxid is the " +
-			"fencing token",
+		Text: "an ephemeral sequential znode; the client with the lowest one holds the lock; " +
+			"its czxid is the fencing token",
 		Backend: OnZooKeeper, Several: true, Expires: true, Renews: true, Tokens: true,
 		Settings: slices.Concat([]Setting{
 			ttlKey.With(func(f *format.Form) {
@@ -61,8 +61,8 @@ func init() {
 			if !strings.HasPrefix(string(b), string(a)+"/") {
 				return ""
 			}
-			return fmt.Sprintf("the children of its znode are the requests for lock %s, and lock %s would be among "+
-				"them: write %s",
+			return fmt.Sprintf("the requests for lock %s are the children of its znode, "+
+				"and lock %s would be among them: rename %[2]s, for example to %[3]s",
 				a, b, strings.ReplaceAll(string(b), "/", "-"))
 		},
 	})
@@ -73,11 +73,11 @@ func refusedOfZooKeeper(c *Config, _ int) (list []Refusal) {
 	if c.Permits > 1 {
 		if c.Shared {
 			list = append(list, Refusal{"shared", "a semaphore with several permits has no readers and writers: " +
-				"leave shared or permits out"})
+				"remove `shared` or `permits`"})
 		}
 		if ownOf[zooKeeperConfig](c).watch == lowest {
-			list = append(list, Refusal{"watch", "a client that waits for one of several permits watches the " +
-				"folder, because any holder may leave next: leave watch out"})
+			list = append(list, Refusal{"watch", "a client that waits for one of several permits watches the folder, " +
+				"because any holder may leave next: remove `watch`"})
 		}
 	}
 	return list
@@ -97,8 +97,8 @@ func badPathOf(what string, name history.Lock) (problem, right string) {
 	if len(good) == len(parts) {
 		return "", ""
 	}
-	problem = fmt.Sprintf("no %s can have the name %q: each part between slashes must be a name other than . and "+
-		"..", what, name)
+	problem = fmt.Sprintf("no %s can have the name %q: each part between slashes must be a name other than . "+
+		"and ..", what, name)
 	if right = strings.Join(good, "/"); right == "" {
 		problem += ": write a name such as lock"
 	}
@@ -156,21 +156,22 @@ const (
 
 var zooKeeperKeys = []format.Key[zooKeeperConfig]{
 	format.Choice("watch", func(c *zooKeeperConfig) *watching { return &c.watch },
-		"which znode a waiting client watches. `predecessor`: the one before its own; `lowest`: the lowest, so that "+
-			"a release wakes all clients (herd effect)",
+		"which znode a waiting client watches. `predecessor`: the one before its own; `lowest`: "+
+			"the lowest, so that a release wakes all clients (herd effect)",
 		format.Options(predecessor, lowest)...),
 	format.Choice("token", func(c *zooKeeperConfig) *tokenFrom { return &c.tokenFrom },
-		"the fencing token: the czxid of the client's own znode, or that of the folder, which is the same for all "+
-			"clients",
+		"the fencing token: "+
+			"the czxid of the client's own znode, or that of the folder, which is the same for all clients",
 		format.Options(ownNode, parentNode)...),
 	format.Choice("names", func(c *zooKeeperConfig) *nodeNaming { return &c.names },
-		"the names of znodes. `marked`: a unique mark and a number; `bare`: only a number. With `bare`, the last "+
-			"client to release removes the folder and the numbers start again, so a release in a later session may "+
-			"delete another client's znode (zk-ruby 34)",
+		"the names of znodes. "+
+			"`marked`: a unique mark and a number; `bare`: only a number. "+
+			"With `bare`, the last client to release removes the folder and the numbers start over, "+
+			"so a release in a later session may delete another client's znode (zk-ruby 34)",
 		format.Options(markedNames, bareNames)...),
 	format.Switch("check-session", func(c *zooKeeperConfig) *bool { return &c.checkSession }, true,
-		"after a broken connection, accept an own znode only if the session that created it is alive; `off`: also "+
-			"accept a znode of a session that is about to expire (curator 1121)"),
+		"after a broken connection, accept the client's own znode only if the session that created it is alive; "+
+			"`off`: also accept a znode of a session that is about to expire (curator 1121)"),
 	format.Choice("listener", func(c *zooKeeperConfig) *listening { return &c.listener },
 		"what a client does when its connection is suspended. `off`: nothing; `on`: it considers the lock lost and "+
 			"stops; `reacquire`: it pauses its work, and takes the lock again when it is reconnected",

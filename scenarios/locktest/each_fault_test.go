@@ -194,8 +194,9 @@ func TestEveryBrokenRunIsAccountedFor(t *testing.T) {
 		listed += f.runs
 	}
 	summary := strings.Join(strings.Fields(p.summary()), " ")
-	want := fmt.Sprintf("deadlock-freedom is broken in %d of %d runs where no quorum of servers is left for good; no "+
-		"lock helps there, and it is not promised unless Config.Availability is set", l.Violated-listed, len(p.runs))
+	want := fmt.Sprintf("deadlock-freedom is broken in %d of %d runs where the servers have lost their quorum for "+
+		"good; no lock helps there, and it is not promised unless Config.Availability is "+
+		"set", l.Violated-listed, len(p.runs))
 	if l.Violated == listed || !strings.Contains(summary, want) {
 		t.Errorf("%d broken, %d listed: %q is missing in\n%s", l.Violated, listed, want, p.summary())
 	}

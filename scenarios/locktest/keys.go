@@ -61,15 +61,15 @@ func (c *Config) unmatched(s *scenarios.Scenario) error {
 	}
 	for _, f := range faults {
 		if _, known := c.keys.of[f.Lock]; f.Lock != "" && !known {
-			return fmt.Errorf("Config.Plan: %q would remove a key called %s, but the keys that Config.Keys lists have "+
-				"other names: use flush, which removes all keys", f, f.Lock)
+			return fmt.Errorf("Config.Plan: %q would remove a key called %s, "+
+				"but the keys that Config.Keys lists have other names: use flush, which removes all keys", f, f.Lock)
 		}
 	}
 	for _, k := range s.Mix.Additions() {
 		for _, lock := range c.keys.locks {
 			if _, known := c.keys.of[lock]; k.Has(nemesis.FieldLock) && !known {
-				return fmt.Errorf("Config.Faults: %q would remove a key called %s, but the keys that Config.Keys "+
-					"lists have other names: use flush, which removes all keys", k, lock)
+				return fmt.Errorf("Config.Faults: %q would remove a key called %s, "+
+					"but the keys that Config.Keys lists have other names: use flush, which removes all keys", k, lock)
 			}
 		}
 	}

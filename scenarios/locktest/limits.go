@@ -33,11 +33,11 @@ more than what a lease can keep (Laws: locktest.LeaseLaws).`,
 the lock: it was sent while the lock was held, and nothing that the lock does can call it back. There are two
 solutions: a fencing token that the resource compares (Precautions.Fences, Laws: locktest.FencedLaws), or requiring no
 more than what a lease can keep (Laws: locktest.LeaseLaws).`,
-	sessions: `No lock survives that the service ends the session of its holder: the next client gets the lock at once,
+	sessions: `No lock survives if the service ends the session of its holder: the next client gets the lock at once,
 before the holder can learn that it has lost it. There are two solutions: a fencing token that the resource compares
 (Precautions.Fences, Laws: locktest.FencedLaws), or sessions that end only after their timeout (Without: "expire
 session").`,
-	unheeded: `No lock survives that the service ends the session of its holder. This lock reported its loss in time,
+	unheeded: `No lock survives if the service ends the session of its holder. This lock reported its loss in time,
 but the work went on. There are three solutions: work that stops when the lock reports its loss
 (Precautions.StopsWhenLost), a fencing token that the resource compares (Precautions.Fences, Laws:
 locktest.FencedLaws), or sessions that end only after their timeout (Without: "expire session").`,
@@ -56,10 +56,10 @@ resource compares (Precautions.Fences, Laws: locktest.FencedLaws), or servers wh
 had confirmed. There are three solutions: servers that sync every write and keep their disks
 (Servers.Persisting("always"), Without: locktest.ServerDataLoss), servers that stay away for a TTL after a crash, or a
 fencing token from a store that loses nothing (Precautions.Fences, Laws: locktest.FencedLaws).`,
-	failovers: `No lock with a lease survives a failover to a replica that does not have its key, or a master that goes
-on beside the one that replaced it. There are three solutions: an acquire that succeeds only once every replica has
-confirmed it (WAIT), a fencing token from a store that loses nothing (Precautions.Fences, Laws: locktest.FencedLaws),
-or requiring no more than what a lock on such servers can keep (Laws: locktest.EfficiencyLaws).`,
+	failovers: `No lock with a lease survives a failover to a replica that does not have its key, or a master that
+continues beside the one that replaced it. There are three solutions: an acquire that succeeds only once every replica
+has confirmed it (WAIT), a fencing token from a store that loses nothing (Precautions.Fences, Laws:
+locktest.FencedLaws), or requiring no more than what a lock on such servers can keep (Laws: locktest.EfficiencyLaws).`,
 }
 
 // limitOf returns the reason why no lock with a lease could have kept the law that a run violated, or "" if a lock

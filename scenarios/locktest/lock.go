@@ -149,19 +149,19 @@ func (h *host) open(c *Client) Lock {
 		return unopened{err}
 	}
 	if v := reflect.ValueOf(l); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		return h.fail(fmt.Errorf("Config.New returned neither a Lock nor an error for %s: return a Lock, or the "+
-			"error that explains why it cannot be made", c.Name))
+		return h.fail(fmt.Errorf("Config.New returned neither a Lock nor an error for %s: "+
+			"return a Lock, or the error that explains why it cannot be made", c.Name))
 	}
 	if v := reflect.ValueOf(l); v.Kind() == reflect.Pointer && v.Type().Elem().Size() > 0 {
 		if of, again := h.made[l]; again && of != c.Name {
-			return h.fail(fmt.Errorf("Config.New returned the same Lock for %s as for %s: make one for each, with "+
-				"connections of its own", c.Name, of))
+			return h.fail(fmt.Errorf("Config.New returned the same Lock for %s as for %s: "+
+				"make one for each, with connections of its own", c.Name, of))
 		}
 		h.made[l] = c.Name
 	}
 	if _, shares := l.(Sharer); shares && h.permits > 1 {
 		return h.fail(errors.New("the Lock reports which of its holds are shared (Shared), but Config.Permits makes " +
-			"it a semaphore, where each holder has a permit: leave Permits out, or return Locks without Shared"))
+			"it a semaphore, where each holder has a permit: remove Permits, or return Locks without Shared"))
 	}
 	if _, closes := l.(io.Closer); !closes {
 		h.closeless.Store(true)

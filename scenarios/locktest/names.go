@@ -31,8 +31,8 @@ type nameServer struct {
 	answer []byte // the rest of the answer, behind its length
 }
 
-var errUnknownName = errors.New("the code under test looked up a host name: pass it the addresses in " +
-	"locktest.Client.Addrs")
+var errUnknownName = errors.New("the code under test looked up a host name: " +
+	"pass it the addresses in locktest.Client.Addrs")
 
 // Write receives a query. The length of the query precedes it, as in DNS over TCP.
 func (n *nameServer) Write(b []byte) (int, error) {

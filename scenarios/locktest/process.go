@@ -43,7 +43,7 @@ func (p *parent) explore(seeds []uint64) {
 			why = "a run could not continue because it waited for a mutex, which ends all runs"
 		}
 		if p.config.EachFault {
-			what = "places of faults were tried"
+			what = "placements of faults were tried"
 		}
 		p.problem(fmt.Sprintf("%s: %d of %d %s", why, p.finished, len(seeds), what))
 	}
@@ -377,9 +377,9 @@ func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 		line, err := worker.Next()
 		switch {
 		case err != nil && !started && worker.Succeeded():
-			return fmt.Errorf("its process ended before it reached this call of locktest in %s. Each worker process "+
-				"executes the test again, so the test must have the same subtests and make the same calls of "+
-				"locktest every time", p.t.Name())
+			return fmt.Errorf("its process ended before it reached this call of locktest in %s. "+
+				"Each worker process executes the test again, "+
+				"so the test must have the same subtests and make the same calls of locktest every time", p.t.Name())
 		case err != nil:
 			return err
 		}

@@ -109,8 +109,8 @@ func (p *parent) reportMissed() {
 func begin(t *testing.T, c Config) (p *parent, seeds []uint64) {
 	t.Helper()
 	if fuzzed(t.Name()) {
-		t.Fatal("locktest: Run cannot be fuzzed: its processes execute the test again by name, and an input that " +
-			"the fuzzer generates has no name. Run the test without -fuzz, on the seed corpus.")
+		t.Fatal("locktest: Run cannot be fuzzed: its processes execute the test again by name, " +
+			"and an input that the fuzzer generates has no name. Run the test without -fuzz, on the seed corpus.")
 	}
 	call := nextCall(t)
 	k, isWorker := taskOf(t)

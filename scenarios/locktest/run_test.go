@@ -181,7 +181,8 @@ func TestSilenceIsOfWhatWasJudged(t *testing.T) {
 			"no violation in 200 schedules: with 95 % confidence fewer than 1 in 67 schedules of this mix breaks a " +
 				"promise"},
 		{append(slices.Repeat([]ran{held}, 200), slices.Repeat([]ran{guided}, 200)...),
-			"no violation in 400 schedules: based on the 200 drawn freely, with 95 % confidence fewer than 1 in 67 " +
+			"no violation in 400 schedules: based on the 200 with purely random faults, " +
+				"with 95 % confidence fewer than 1 in 67 " +
 				"schedules of this mix breaks a promise"},
 		{append(slices.Repeat([]ran{held}, 19), violated),
 			"no violation of ownership in 20 schedules: with 95 % confidence " +

@@ -234,7 +234,7 @@ func (p *parent) confidence() string {
 	}
 	drawn := ""
 	if free < n {
-		drawn = fmt.Sprintf("based on the %s drawn freely, ", text.Grouped(free))
+		drawn = fmt.Sprintf("based on the %s with purely random faults, ", text.Grouped(free))
 	}
 	of, breaks := "", "breaks a promise"
 	if !all {

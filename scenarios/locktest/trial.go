@@ -389,8 +389,8 @@ func (t *trial) excludes(h, holder *hand) (*calling, bool) {
 	case h.last().shared && holder.last().shared:
 		_ = t.gives(h) && t.gives(holder)
 	default:
-		t.fail("%s returned nil after %v, while %s had the "+
-			"lock: two clients hold it at once, without any fault", c.what,
+		t.fail("%s returned nil after %v, while %s had the lock: "+
+			"two clients hold it at once, without any fault", c.what,
 			rounded(c.took), holder.name)
 	}
 	return c, false
@@ -402,8 +402,8 @@ func (t *trial) impatient(c *calling, holder *hand) {
 	if t.over(holder) {
 		had = "had had the lock"
 	}
-	t.fail("%s returned %q after %v, while %s %s: it must wait for the lock for at least %v, unless ctx is "+
-		"done", c.what, said(c.err), rounded(c.took), holder.name, had, t.least())
+	t.fail("%s returned %q after %v, while %s %s: it must wait for the lock for at least %v, "+
+		"unless ctx is done", c.what, said(c.err), rounded(c.took), holder.name, had, t.least())
 }
 
 // obeys cancels the context of a call of Lock while another client has the lock, and checks that Lock does not return
@@ -413,8 +413,8 @@ func (t *trial) obeys(h, holder *hand, c *calling) bool {
 	if !c.within(t.least()) || c.err != nil || t.over(holder) {
 		return true
 	}
-	t.fail("%s returned nil after its context was cancelled, while %s had the lock: in that case, return an error, "+
-		"such as ctx.Err()", c.what, holder.name)
+	t.fail("%s returned nil after its context was cancelled, while %s had the lock: "+
+		"in that case, return an error, such as ctx.Err()", c.what, holder.name)
 	return false
 }
 
@@ -501,8 +501,8 @@ func (t *trial) missing() string {
 	case isUnopened:
 		return fmt.Sprintf("Config.New returned an error for %s: %s", first.name, said(failed.err))
 	case first.Dialled() == 0:
-		text := fmt.Sprintf("the lock opened no connection: pass c.DialContext to its client of %s, and an address of "+
-			"c.Addrs", t.scenario.Servers.Called())
+		text := fmt.Sprintf("the lock opened no connection: "+
+			"pass c.DialContext to its client of %s, and an address of c.Addrs", t.scenario.Servers.Called())
 		if len(t.wrong) > 0 {
 			text += ". " + t.wrong[0]
 		}

@@ -173,8 +173,8 @@ func (t *trial) givenAway(events []history.Event) string {
 	return ""
 }
 
-const onlyInUnlock = "delete it only in Unlock. If a function that runs under the lock acquires it again, count the " +
-	"holds"
+const onlyInUnlock = "delete it only in Unlock. " +
+	"If a function that runs under the lock acquires it again, count the holds"
 
 // deletedItself reports whether an attempt itself deleted its last key in the given period. If so, it returns that key
 // and the time of the deletion. It returns "" if the attempt has a key at the end, or if its last key was removed in
@@ -430,8 +430,9 @@ func (t *trial) leftBy(h *hand, x *held, events []history.Event) string {
 	if t.scenario.Servers.N > 1 && !t.together {
 		where = " on " + text.Join(servers, " and ")
 	}
-	return fmt.Sprintf("the key %s was still there%s after Unlock of %s had returned nil, %s: Unlock must delete it, "+
-		"or write into it that the lock is free", text.Join(keys, " and "), where, h.name, became)
+	return fmt.Sprintf("the key %s was still there%s after Unlock of %s had returned nil, %s: "+
+		"Unlock must delete it, "+
+		"or set it to a value that marks the lock as free", text.Join(keys, " and "), where, h.name, became)
 }
 
 // leftAlone describes what happened to a key after Unlock, if its server recorded no other change of the lock's keys

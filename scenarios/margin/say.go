@@ -35,9 +35,9 @@ func (c *Call) Telling() bool {
 func (c *Call) String() string {
 	switch c.Way {
 	case Overstated:
-		return fmt.Sprintf("%s relied on its lease for %s longer than its keys existed, until %s. The lease was "+
-			"released, or ended for another reason, at "+
-			"%s.", c.Holder, text.Lasting(c.After), text.Instant(c.To), text.Instant(c.At))
+		return fmt.Sprintf("%s relied on its lease for %s longer than its keys existed, until %s. "+
+			"The lease was released, or ended for another reason, "+
+			"at %s.", c.Holder, text.Lasting(c.After), text.Instant(c.To), text.Instant(c.At))
 	case Deposed:
 		return fmt.Sprintf("%s served %s at %s, %s after it had been replaced or cut off from the others.",
 			c.Standing[0], c.Holder, text.Instant(c.At), text.Lasting(max(c.At-c.From, 0)))

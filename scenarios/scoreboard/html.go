@@ -72,7 +72,8 @@ func (e *entry) section() document.Section {
 			document.Command(e.runAimed(n)))
 	}
 	if e.ofGo {
-		s.Body = append(s.Body, document.Paragraph{Words: "Whose each finding is, and the lines that explain it: " +
+		s.Body = append(s.Body, document.Paragraph{Words: "What each finding is due to, " +
+			"and the lines that explain it: " +
 			path.Join("scenarios/scoreboard", e.page)})
 	}
 	if e.ofGo || e.Client != "" {

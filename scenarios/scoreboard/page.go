@@ -19,8 +19,9 @@ const title = "Lock libraries under faults"
 var legend = []struct{ letter, words string }{
 	{"E", "exclusion: two leases ran at the same time."},
 	{"O", "ownership: a client removed or prolonged a key that was another client's."},
-	{"D", "data: the resource took a write of a client that had lost the lock. No lease prevents every such write; a " +
-		"fencing token can."},
+	{"D", "data: the resource accepted a write from a client that had lost the lock. " +
+		"No lease prevents every such write; " +
+		"a fencing token can."},
 	{"W", "waiting: a client waited far too long, or forever, although enough servers were up."},
 }
 
@@ -28,16 +29,16 @@ var legend = []struct{ letter, words string }{
 const introduction = `A schedule is one run of several clients, under faults that were drawn at random. A dot says that no
 schedule broke any of the four promises. That is no proof: the column of schedules says how many there were in all
 families of the row together, and the library's page how many in each. A letter in parentheses says that no random
-schedule broke the promise, but a fault that was aimed by hand did. An empty cell was not tried. The order is that of
-the alphabet. A letter does not say that the library is at fault: its page says whose each finding is, the library's,
-its settings', the servers' or a limit of all leases.`
+schedule broke the promise, but a fault that was placed by hand did. An empty cell was not tried. The order is
+alphabetical. A letter does not say that the library is at fault: its page says whether each finding is due to the
+library, its settings, the servers or a limit of all leases.`
 
 // method explains how the rows were run.
 const method = `Each lock has a TTL of 8 s. Three clients take it twice each; they read the data at the beginning of their work
 and write it at the end. The work takes 4 s, or 20 s where the lock is renewed meanwhile. A client whose library says
 for how long the lock is valid writes only within that time. The libraries are unmodified, in documented settings. The
 faults of a family are drawn with the weights of the default mix. The Go libraries run in process, with one to five
-faults a schedule and more kinds of clients (scenarios/locktest/libraries); there D is that of clients that look at
+faults a schedule and more kinds of clients (scenarios/locktest/libraries); there, D counts clients that check
 their validity. Libraries of other languages run as unmodified programs in virtual time (scenarios/live), before
 simulated servers, with one fault a schedule; the resource is not paused. The column of all kinds is that of schedules
 with faults of several kinds.`
@@ -48,9 +49,9 @@ and the pages:`
 
 // correction explains how the author of a library can correct a row.
 const correction = `Each row is a folder in scenarios/scoreboard/libraries. Its row.yaml has everything that was written by hand:
-version, settings, what the documentation promises and where, and whose each finding is. Its client is the program in
-the command. Change them, run the row again with its command, and send what has changed. A test fails if a page differs
-from its result, a scenario from its row, or if a finding has no explanation. A row of Go is corrected in
+version, settings, what the documentation promises and where, and what each finding is due to. Its client is the program
+in the command. Change them, run the row again with its command, and send what has changed. A test fails if a page
+differs from its result, a scenario from its row, or if a finding has no explanation. A row of Go is corrected in
 scenarios/locktest/libraries.`
 
 // wrapped wraps text into lines for Markdown.
@@ -122,8 +123,8 @@ func (b *Board) Pages() map[string]string {
 func (e *entry) markdown() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "# %s under faults\n\n%s\n", e.Name, wrapped("After reading this page you know which promises "+
-		e.Library+" broke under which faults and why, and you can replay each case. [All libraries](../../README.md) "+
-		"has the others."))
+		e.Library+" broke under which faults and why, and you can replay each case. "+
+		"[All libraries](../../README.md) has the others."))
 	for _, fact := range e.facts() {
 		out.WriteString(item(fact.Name + ": " + fact.Value))
 	}
@@ -142,7 +143,7 @@ func (e *entry) markdown() string {
 	}
 	out.WriteString("\n## Run it again\n\n" + wrapped("At the top of the repository, once, and then as often as you "+
 		"like (the second command writes this page):") + "\n    " + strings.TrimSpace(e.Install) + "\n    " +
-		e.command + "\n\n" + wrapped("One family alone, with its report on the terminal:") + "\n    " +
+		e.command + "\n\n" + wrapped("To run one family of faults and print its report:") + "\n    " +
 		e.explore("pauses") + "\n")
 	return out.String()
 }
@@ -188,8 +189,8 @@ func (e *entry) table() string {
 		}
 		out.WriteByte('\n')
 	}
-	out.WriteString("\n" + wrapped("A number counts the schedules in which the promise broke; <1/33 "+
-		"says that it broke in none, and so, with 95 % confidence, breaks in fewer than one of 33."))
+	out.WriteString("\n" + wrapped("Each number says in how many schedules the promise was broken. "+
+		"<1/33 means that it was broken in none, so, with 95 % confidence, it breaks in fewer than one of 33."))
 	return out.String()
 }
 
@@ -221,7 +222,7 @@ func (e *entry) finding(f *Finding) string {
 		words += " " + strings.TrimSpace(x.Text)
 	}
 	if !f.Minimal {
-		words += " Its plan may be made simpler."
+		words += " A simpler plan may show it too."
 	}
 	return fmt.Sprintf("\n### %s: %s\n\n%s\n```\n%s\n```\n\n    %s\n", f.Law, f.Cause,
 		wrapped(words+" Schedules: "+e.result.found(f)+"."), strings.Join(f.Plan, "\n"), e.replay(f))

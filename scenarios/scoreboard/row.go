@@ -127,7 +127,7 @@ func (r *Row) Scenario(f Family) string {
 // file.
 func (r *Row) AimedScenario(n int) (file, text string) {
 	a, name := r.Aimed[n], fmt.Sprintf("aimed-%d", n+1)
-	return name + ".yaml", r.scenario(name, "a fault that was aimed by hand", fmt.Sprintf(`faults:
+	return name + ".yaml", r.scenario(name, "a fault that was placed by hand", fmt.Sprintf(`faults:
   - %s
 expect:
   %s: violated by %s

@@ -48,8 +48,9 @@ type UnrepeatedFinding struct {
 
 // String describes the finding in a sentence without a full stop.
 func (f UnrepeatedFinding) String() string {
-	return fmt.Sprintf("%s: %s, in %s from seed %d, cannot be shown: %s, so the client's code does not do the same "+
-		"each time", f.Law, f.Cause, text.CountGrouped(f.Runs, "run"), f.First, f.Why)
+	return fmt.Sprintf("%s: %s, in %s from seed %d, "+
+		"cannot be shown: %s, "+
+		"so the client's code is not deterministic", f.Law, f.Cause, text.CountGrouped(f.Runs, "run"), f.First, f.Why)
 }
 
 // Slug returns the base name of a finding's files, such as "mutual-exclusion-holder-outlived-its-lease-pause".
@@ -99,8 +100,8 @@ func (r *Report) notes() (all []string) {
 	}
 	all = append(all, r.caveats()...)
 	if r.Subject != nil && r.Subject.OfPrograms() && r.Undecided > 0 {
-		all = append(all, "if a client ended before it finished its work, a law that holds in that run counts as "+
-			"undecided")
+		all = append(all, "if a client ended before it finished its work, "+
+			"a law that holds in that run counts as undecided")
 	}
 	return all
 }

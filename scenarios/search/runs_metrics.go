@@ -29,9 +29,9 @@ func (r *RunsReport) openMetrics() []byte {
 	for _, t := range r.totals(document.Standing{})[:3] {
 		sample("fencepost_runs", t.Count, "outcome", t.Words)
 	}
-	family("fencepost_distinct_runs", "Runs that differ by digest.")
+	family("fencepost_distinct_runs", "Number of distinct runs, by their digests.")
 	sample("fencepost_distinct_runs", r.Campaign.Digests())
-	family("fencepost_law_runs", "Runs, by law and how it came out.")
+	family("fencepost_law_runs", "Runs by law and outcome.")
 	for _, l := range r.Laws {
 		for _, of := range []struct {
 			outcome checker.Outcome
@@ -43,7 +43,7 @@ func (r *RunsReport) openMetrics() []byte {
 	}
 	if len(r.Plan) > 0 {
 		family("fencepost_fault_runs",
-			"Runs in which a fault of the plan struck, and in which it struck "+campaign.WhileHeld+".")
+			"Runs in which a fault of the plan struck, and runs in which it struck "+campaign.WhileHeld+".")
 		for i, f := range r.Plan { // the number distinguishes equal faults
 			number := strconv.Itoa(i + 1)
 			sample("fencepost_fault_runs", f.Struck, "fault", f.Line, "number", number, "effect", "struck")

@@ -40,7 +40,7 @@ func thousand() *RunsReport {
 	r.Subject.Expect = format.All{
 		Laws:    map[checker.Law]format.Law{checker.MutualExclusion: {Outcome: checker.Holds}},
 		Metrics: []format.Bound{{Name: "unavailability", Min: 9, Max: 11, Text: "9s..11s"}}}
-	r.Subject.Summary = "A node restarts empty while a lock is held by the bare quorum."
+	r.Subject.Summary = "A node restarts empty while only a bare quorum of nodes has the lock's key."
 	r.Shown, r.Repeat = []*single.Run{singletest.Restart()}, "fencepost run restart-forgets --seeds 1000"
 	return r
 }

@@ -73,7 +73,7 @@ import (
 )
 
 // %[2]s fails as long as %[3]s.
-// Mend the lock in the scenario as you mend it in your code; leave the faults as they are.
+// When you fix the lock in your code, fix it in the scenario too; do not change the faults.
 func %[2]s(t *testing.T) {
 	const scenario = %[4]s
 	if err := scenarios.CheckLaw(scenario, %[5]d, checker.%[6]s); err != nil {

@@ -40,7 +40,7 @@ import (
 )
 
 // TestNoisyResourceSafetySupersededHolderTookEffect fails as long as the resource accepts what a superseded holder sends.
-// Mend the lock in the scenario as you mend it in your code; leave the faults as they are.
+// When you fix the lock in your code, fix it in the scenario too; do not change the faults.
 func TestNoisyResourceSafetySupersededHolderTookEffect(t *testing.T) {
 	const scenario = ` + "`" + string(r.Scenario.Text()) + "`" + `
 	if err := scenarios.CheckLaw(scenario, 1, checker.ResourceSafety); err != nil {

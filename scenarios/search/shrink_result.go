@@ -93,20 +93,20 @@ func (r *Shrunk) failsAgain() error {
 
 // summary returns the summary of the shrunk scenario: what it shows and where it comes from.
 func (r *Shrunk) summary(found string) string {
-	return fmt.Sprintf("%s, %s: %s. Cut down from a plan of %s for %s; seed %d shows it, and %s.",
-		withFaults(len(r.Plan.Faults)), r.story(), r.Cause, counted(len(r.First.Faults), "fault"), found, r.Plan.Seed,
-		r.others())
+	return fmt.Sprintf("%s, %s: %s. Cut down from a plan of %s for %s; %s.",
+		withFaults(len(r.Plan.Faults)), r.story(), r.Cause, counted(len(r.First.Faults), "fault"), found, r.seeds())
 }
 
-// others says how many of the first seeds also show the violation, as the last part of a sentence.
-func (r *Shrunk) others() string {
+// seeds says which seeds show the violation, as the last part of a sentence.
+func (r *Shrunk) seeds() string {
+	own, most := r.Plan.Seed, shrink.OtherSeeds
 	switch r.Often {
 	case 0:
-		return fmt.Sprintf("none of the seeds 1 to %d does", shrink.OtherSeeds)
+		return fmt.Sprintf("seed %d shows it, and none of the seeds 1 to %d does", own, most)
 	case 1:
-		return fmt.Sprintf("so does one of the seeds 1 to %d", shrink.OtherSeeds)
+		return fmt.Sprintf("seed %d shows it, and so does one of the seeds 1 to %d", own, most)
 	}
-	return fmt.Sprintf("so do %d of the seeds 1 to %d", r.Often, shrink.OtherSeeds)
+	return fmt.Sprintf("seed %d shows it, and so do %d of the seeds 1 to %d", own, r.Often, most)
 }
 
 // story describes in a few words what happens when the law is broken.

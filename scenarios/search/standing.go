@@ -21,8 +21,8 @@ func (e *Result) Standing(s *scenarios.Scenario) (standing document.Result, open
 	}
 	open = append(open, e.unfinished()...)
 	if all := e.allFaults(); e.Done() > 0 && all.Met == 0 {
-		open = append(open, fmt.Sprintf("the faults of the mix never mattered: of %d that struck, none struck "+
-			"%s", all.Struck,
+		open = append(open, fmt.Sprintf("the faults of the mix never mattered: "+
+			"of %d that struck, none struck %s", all.Struck,
 			campaign.WhileHeld))
 	}
 	open = append(open, e.Failed.open(s, e.Done())...)
@@ -59,8 +59,8 @@ func (e *Result) caveats() []string {
 		caveats = append(caveats, fmt.Sprintf("%d of %d plans had no faults", e.Empty, e.Done()))
 	}
 	if e.Free {
-		caveats = append(caveats, fmt.Sprintf("nothing was guided: in a search of fewer than %d schedules "+
-			"all are drawn freely", together))
+		caveats = append(caveats, fmt.Sprintf("no plan was guided: "+
+			"in a search of fewer than %d schedules, all plans are purely random", together))
 	}
 	if e.Differing.Blocks > 0 {
 		caveats = append(caveats, e.Differing.String())

@@ -22,7 +22,7 @@ type RunObject struct {
 	Digest    string                      `json:"digest" doc:"digest of everything that happened; equal runs have equal digests; empty in real time"`
 	Plan      []string                    `json:"plan" doc:"the faults, one line each"`
 	Laws      map[checker.Law]findingJSON `json:"laws" doc:"outcome of each law"`
-	Expected  bool                        `json:"expected" doc:"everything came out as the scenario expects; false also where something is undecided"`
+	Expected  bool                        `json:"expected" doc:"everything came out as the scenario expects; false also if something is undecided"`
 	Verdict   string                      `json:"verdict" of:"verdict"`
 	Headline  string                      `json:"headline" doc:"what happened, in a sentence or two"`
 	Events    int                         `json:"events" doc:"number of simulated events, including messages and timers"`

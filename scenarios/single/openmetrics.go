@@ -16,8 +16,8 @@ var metricHelp = map[string]string{
 	"lock_contention_rate":   "Share of attempts that found the lock taken. Alarm above 0.3.",
 	"lock_hold_duration_p99": "99th percentile of the time a lock is held, in seconds. Alarm above 0.8 of the TTL.",
 	"lock_timeout_rate":      "Share of acquires that ended because the client gave up. Alarm above 0.05.",
-	"release_without_effect_rate": "Share of releases that left their client's keys in place, among those whose " +
-		"effect is known. Alarm above 0.",
+	"release_without_effect_rate": "Share of releases that left their client's keys in place, " +
+		"among those whose effect is known. Alarm above 0.",
 	"fencing_token_reject_rate": "Share of reads and writes refused for a stale token. Alarm above 0.",
 	"unavailability":            "Longest wait for a lock that no live process held, in seconds.",
 	"wake_ups_per_release":      "Waiting clients that were notified, for each release.",

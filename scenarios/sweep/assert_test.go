@@ -117,30 +117,31 @@ func TestWrongAssertions(t *testing.T) {
 		"ownership holds when restart => 1s":          `column 30: unknown operator "=>" (did you mean ">="?)`,
 		"ownership holds when restart ≥ 1s":           `column 30: unknown operator "≥" (did you mean ">="?)`,
 		"ownership holds when restart > 1s and 1 > 2": `column 35: unknown word "and" (did you mean "&&"?)`,
-		"ownership holds when restart > 1":            `column 30: ">" does not join a duration and a number: a duration needs a unit, as in 2ms`,
+		"ownership holds when restart > 1":            `column 30: ">" cannot combine a duration and a number: a duration needs a unit, as in 2ms`,
 		"ownership holds when restart + 1 > " +
-			"1s": `column 30: "+" does not join a duration and a number: a duration needs a unit, as in 2ms`,
-		"ownership holds when restart * restart > 1s": `column 30: "*" does not join a duration and a duration`,
+			"1s": `column 30: "+" cannot combine a duration and a number: a duration needs a unit, as in 2ms`,
+		"ownership holds when restart * restart > 1s": `column 30: "*" cannot combine a duration and a duration`,
 		"ownership holds when ppm > " +
-			"100": `column 26: ">" does not join a rate and a number: a rate needs a unit, as in 1% or 10000ppm`,
+			"100": `column 26: ">" cannot combine a rate and a number: a rate needs a unit, as in 1% or 10000ppm`,
 		"ownership holds when 1s < restart < " +
-			"2s": `column 35: "<" does not join a comparison and a duration: join two comparisons with "&&"`,
-		"ownership holds when 1 && restart > 1s": `column 24: "&&" does not join a number and a comparison`,
-		"ownership holds when !restart > 1s":     `column 22: "!" does not go before a duration`,
+			"2s": `column 35: "<" cannot combine a comparison and a duration: join two comparisons with "&&"`,
+		"ownership holds when 1 && restart > 1s": `column 24: "&&" cannot combine a number and a comparison`,
+		"ownership holds when !restart > 1s":     `column 22: "!" cannot be applied to a duration`,
 		"ownership holds when restart > " +
 			"1sec": `column 32: unknown unit "sec", found "1sec" (did you mean "1s"?)`,
 		"ownership holds when restart > 1.2.3s":   `column 32: expected a number, found "1.2.3s"`,
-		"ownership holds when contact > parallel": `column 30: ">" does not join a word and a word`,
+		"ownership holds when contact > parallel": `column 30: ">" cannot combine a word and a word`,
 		"ownership holds when contact == " +
 			"paralel": `column 33: unknown key "paralel" (did you mean "parallel"?)`,
 		"ownership holds when fencing == " +
-			"on": `column 22: resource.fencing takes words, which can be compared only if the sweep varies them`,
+			"on": `column 22: the values of resource.fencing are words: they can be compared only if the sweep ` +
+			"varies resource.fencing",
 		"ownership holds when restart > 1s; 1 > 2": `column 34: unknown operator ";"`,
 		"ownership holds when µ > 1s":              `column 22: unknown key "µ"`,
 		"ownership holds when mix.pause > " +
 			"1s": `column 22: mix.pause has no effect here: a sweep runs the faults that the file lists, and judges the runs itself`,
 		"ownership holds when faults.1 > " +
-			"1s": `column 22: faults.1 is a whole line: vary one of its values, faults.1.restart or faults.1.at`,
+			"1s": `column 22: faults.1 is a whole fault: vary one of its values, faults.1.restart or faults.1.at`,
 		"ownership holds when faults.9.restart > " +
 			"1s": `column 22: unknown key "faults.9.restart" (did you mean "faults.1.restart"?)`,
 		"ownership holds when restart(1) > 2": `column 29: expected an operator such as + or >=, found "("`,

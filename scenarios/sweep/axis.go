@@ -62,8 +62,8 @@ func (b *Subject) Axis(text string) (Axis, error) {
 		case err != nil:
 			return a, err
 		case len(a.Keys) > 0 && (k.Unit != a.Keys[0].Unit || k.percent != a.Keys[0].percent):
-			return a, fmt.Errorf("%s and %s cannot take the same values, because they are of different kinds: vary "+
-				"each on its own axis", a.Keys[0].Path,
+			return a, fmt.Errorf("%s and %s cannot take the same values, because they are of different kinds: "+
+				"vary each on its own axis", a.Keys[0].Path,
 				k.Path)
 		case slices.ContainsFunc(a.Keys, func(other *Key) bool { return other.Path == k.Path }):
 			return a, fmt.Errorf("%s is named twice", k.Path)
@@ -163,8 +163,8 @@ func (k *Key) steps(from, to, step string) ([]Level, error) {
 		return nil, meaning(fmt.Sprintf("the range %s..%s is empty: its start is above its end", from, to),
 			to+".."+from+"/"+step)
 	case (last-first)/by >= maxPoints:
-		return nil, fmt.Errorf("%s..%s/%s has %d points, but a sweep has at most %d: use a larger step, since edges "+
-			"between points are bisected",
+		return nil, fmt.Errorf("%s..%s/%s has %d points, but a sweep has at most %d: "+
+			"use a larger step, since edges between points are bisected",
 			from, to, step, (last-first)/by+1, maxPoints)
 	}
 	var levels []Level

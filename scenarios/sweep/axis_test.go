@@ -55,7 +55,7 @@ func TestWrongAxes(t *testing.T) {
 		"fsync=1ms,2ms":      `"fsync" could be servers.fsync or lock.wait.fsync: write one of them`,
 		"mix.pause=1s,2s":    "mix.pause has no effect here",
 		"name=a,b":           "name has no effect here",
-		"faults.1=a,b": "faults.1 is a whole line: vary one of its values, faults.1.restart or " +
+		"faults.1=a,b": "faults.1 is a whole fault: vary one of its values, faults.1.restart or " +
 			"faults.1.at",
 		"faults.1.for=1s,2s":      `unknown key "faults.1.for"`,
 		"restart=5s..1s/1s":       `the range 5s..1s is empty: its start is above its end (did you mean "1s..5s/1s"?)`,

@@ -176,7 +176,7 @@ func (p *parser) factor() (term, error) {
 		p.next()
 		t, err := p.factor()
 		if err == nil && ((t.kind == isTruth) != (op == token.NOT) || t.kind == isWord) {
-			return t, p.errorAt(s.at, "", "%q does not go before %s", s.text, t.kind)
+			return t, p.errorAt(s.at, "", "%q cannot be applied to %s", s.text, t.kind)
 		}
 		if err == nil && p.point != nil {
 			t.value = constant.UnaryOp(op, t.value, 0)
@@ -260,7 +260,8 @@ func (p *parser) key(at int, k *Key) (t term, err error) {
 	case axis >= 0 && p.axes[axis].unit() == Words:
 		t.kind = isWord
 	case axis < 0 && t.kind == isWord:
-		return t, p.errorAt(at, "", "%s takes words, which can be compared only if the sweep varies them", k.Path)
+		return t, p.errorAt(at, "", "the values of %s are words: "+
+			"they can be compared only if the sweep varies %[1]s", k.Path)
 	}
 	if p.point != nil {
 		t.value, err = p.point.value(k)
@@ -321,5 +322,5 @@ func unjoinable(op token.Token, a, b kind) string {
 	case a == isRate && b == isNumber || a == isNumber && b == isRate:
 		hint = ": a rate needs a unit, as in 1% or 10000ppm"
 	}
-	return fmt.Sprintf("%q does not join %s and %s%s", op.String(), a, b, hint)
+	return fmt.Sprintf("%q cannot combine %s and %s%s", op.String(), a, b, hint)
 }

@@ -16,7 +16,7 @@ type sweepJSON struct {
 	document.Head
 	Scenario    string                       `json:"scenario"`
 	Seeds       int                          `json:"seeds"` // number of runs of each point
-	EdgeSeeds   int                          `json:"edge_seeds" doc:"runs beside an edge, and where a condition becomes true"`
+	EdgeSeeds   int                          `json:"edge_seeds" doc:"runs next to an edge and where a condition becomes true"`
 	From        uint64                       `json:"from"` // the first seed
 	Faults      []string                     `json:"faults"`
 	With        []string                     `json:"with"` // keys that are set to one value for all points

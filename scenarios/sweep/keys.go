@@ -71,8 +71,8 @@ func (v *varied) value(k *Key) (constant.Value, error) {
 	if n, ok := v.read(k); ok {
 		return k.exact(n), nil
 	}
-	return nil, fmt.Errorf("%s is not a single number in this scenario: it is not in use, or it is a range or a "+
-		"word", k.Path)
+	return nil, fmt.Errorf("%s is not a single number in this scenario: "+
+		"it is not in use, or it is a range or a word", k.Path)
 }
 
 // exact converts a number in the key's unit to a value for conditions.

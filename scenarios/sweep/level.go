@@ -59,7 +59,7 @@ func (k *Key) parseNumber(text string) (int64, error) {
 		}
 		return n, nil
 	}
-	return 0, fmt.Errorf("%s takes words, not numbers: list them, as in %s=a,b,c", k.Path, k.Path)
+	return 0, fmt.Errorf("the values of %s are words, not numbers: list them, as in %s=a,b,c", k.Path, k.Path)
 }
 
 // parseSigned parses a duration and returns it in nanoseconds. The duration may be negative, because clocks can also

@@ -319,11 +319,12 @@ func (s *Report) varied(i int) string {
 // there.
 func (s *Report) meaning() string {
 	bound := func(runs int) string { return text.Percentage(campaign.UpperBound(runs)) }
-	words := fmt.Sprintf("no violation in %s of a point, so fewer than %s of all runs break the law (at 95 %%)",
+	words := fmt.Sprintf("no violation in %s of a point, "+
+		"so fewer than %s of all runs break the law (with 95 %% confidence)",
 		text.Count(s.Seeds, "run"), bound(s.Seeds))
 	if s.Sure > s.Seeds && len(s.Edges)+len(s.Asserted) > 0 {
-		words += fmt.Sprintf("; no violation in %d beside an edge and where a condition begins, so fewer than "+
-			"%s", s.Sure,
+		words += fmt.Sprintf("; at points next to an edge and where a condition becomes true, "+
+			"no violation in %d runs, so fewer than %s", s.Sure,
 			bound(s.Sure))
 	}
 	return words

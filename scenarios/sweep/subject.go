@@ -134,12 +134,12 @@ var idleKeys = []string{"name", "summary", "source", "mix", "promise", "expect"}
 func (b *Subject) unknown(name string) error {
 	top, _, _ := strings.Cut(name, ".")
 	if slices.Contains(idleKeys, top) {
-		return fmt.Errorf("%s has no effect here: a sweep runs the faults that the file lists, and judges the runs "+
-			"itself",
+		return fmt.Errorf("%s has no effect here: "+
+			"a sweep runs the faults that the file lists, and judges the runs itself",
 			name)
 	}
 	if n, err := strconv.Atoi(strings.TrimPrefix(name, "faults.")); err == nil && strings.HasPrefix(name, "faults.") {
-		return fmt.Errorf("%s is a whole line: vary one of its values%s", name, b.fields(n))
+		return fmt.Errorf("%s is a whole fault: vary one of its values%s", name, b.fields(n))
 	}
 	var near []string
 	for _, k := range b.keys {
@@ -148,8 +148,8 @@ func (b *Subject) unknown(name string) error {
 		}
 	}
 	if strings.HasPrefix(name, "faults.") && len(b.faults) == 0 {
-		return errors.New("the scenario lists no faults: add one with --set 'faults.1=pause client-1 for 15s after " +
-			"acquired'")
+		return errors.New("the scenario lists no faults: " +
+			"add one with --set 'faults.1=pause client-1 for 15s after acquired'")
 	}
 	return &unknownKey{name, nearest.Word(name, near)}
 }

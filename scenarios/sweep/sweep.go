@@ -80,8 +80,8 @@ func (o *Options) check(b *Subject) error {
 		return fmt.Errorf("a sweep has one axis or two, not %d; keys that vary together are joined by a comma",
 			len(o.Axes))
 	case points > maxPoints:
-		return fmt.Errorf("%d times %d points are %d, but a sweep has at most %d points: use larger steps, since "+
-			"edges between points are bisected",
+		return fmt.Errorf("%d times %d points are %d, but a sweep has at most %d points: "+
+			"use larger steps, since edges between points are bisected",
 			len(o.Axes[0].Levels), len(o.Axes[1].Levels), points, maxPoints)
 	case o.Workers < 0:
 		return fmt.Errorf("there are no %d workers", o.Workers)

@@ -113,7 +113,7 @@ func (v *Verification) result() string {
 		return words
 	}
 	if v.outcome() != checker.Holds.String() {
-		return "Nothing broke a promise, but this does not prove the promises. " + v.shorter(v.Options.Faults)
+		return "Nothing broke a promise, but this does not prove that they always hold. " + v.shorter(v.Options.Faults)
 	}
 	var kept, unseen []string
 	for _, l := range v.laws() {
@@ -220,15 +220,16 @@ func (v *Verification) claims() document.Facts {
 	if v.Options.Requests {
 		return append(v.single(), v.bounds()...)
 	}
-	starts := "All, from the beginning to the end of the work: every nanosecond, every message, and every named " +
-		"point that a client passes. All starts between two acts of the target give the same run, because nothing " +
-		"reads or changes the target in between, so only one of them is tried."
-	ends := "Not all, but those that can make a difference: just before each event elsewhere during the fault, " +
-		"earlier by the time that a message takes to get there; just after each expiry and each end of a validity; " +
+	starts := "All, from the beginning to the end of the work: every nanosecond, every message, " +
+		"and every named point that a client passes. All starts between two acts of the target give the same run, " +
+		"because nothing reads or changes the target in between, so only one of them is tried."
+	ends := "Only those that can make a difference: " +
+		"just before each event at another process during the fault, " +
+		"less the time that a message takes to get there; just after each expiry and each end of a validity; " +
 		"and after all of these."
 	if v.Options.Faults > 1 && !v.Options.AllEnds {
-		ends += " If several ends of an earlier fault lead to the same events, the search continues from only one " +
-			"of them."
+		ends += " If several ends of an earlier fault lead to the same events, " +
+			"the search continues from only one of them."
 	}
 	return append(document.Facts{{Name: "starts", Value: starts}, {Name: "ends", Value: ends}}, v.bounds()...)
 }
@@ -251,9 +252,8 @@ func (v *Verification) bounds() (all document.Facts) {
 		bound = max(bound, campaign.UpperBound(s.Schedules))
 	}
 	if len(random) > 0 {
-		random = append(random, fmt.Sprintf("None of these broke a promise, so fewer than %s of the placements of "+
-			"each kind do "+
-			"(at 95 %%).", text.Percentage(bound)))
+		random = append(random, fmt.Sprintf("None of these broke a promise, "+
+			"so fewer than %s of the placements of each kind do (with 95 %% confidence).", text.Percentage(bound)))
 	}
 	for _, r := range v.Scope.None {
 		untried = append(untried, r.Kind.String()+": "+r.Why)

@@ -87,7 +87,7 @@ func TestAVerificationSaysWhatItTriedAndForHowMuchItStands(t *testing.T) {
 			"drift 500 starts All",
 			"1 every message takes 1.1ms 2 messages to and from client-1",
 			"always crash redis-3 losing everything at 1s", "without jump of servers",
-			"random drift: its effect grows", "fewer than 0.6 % of the placements of each kind do (at 95 %).",
+			"random drift: its effect grows", "fewer than 0.6 % of the placements of each kind do (with 95 %",
 			"untried jump: no process reads its wall clock", "pause 15,133 197,487", "continues from only one",
 			"again fencepost verify a-lock --faults 2"} {
 			if !strings.Contains(text, want) {

@@ -361,11 +361,13 @@ func (c *Claim) Facts() (all document.Facts) {
 }
 
 // classes explains that only one end time was tried for each class of end times.
-const classes = "One for each class. A class lies between two successive instants that matter in the run with the " +
-	"longest fault. These instants are the expiries and ends of validity that still take place, and each of them " +
-	"less the time of a message; the time-out of a client; the next act of the target; the next section of each " +
-	"client, from setting its keys to its release; and the shortest restart that the scenario does not exclude. " +
-	"Instants within the time of one message of each other count as one. The last class begins after all of them."
+const classes = "One for each class. " +
+	"A class is the time between two successive instants that matter in the run with the longest fault. " +
+	"The instants that matter are: each later expiry and end of validity, and the same less the time of a message; " +
+	"the timeout of a client; the next act of the target; the next section of each client, " +
+	"from setting its keys to its release; and the shortest restart that the scenario does not exclude. " +
+	"Instants that are closer together than the time of one message count as one. " +
+	"The last class begins after all of them."
 
 // enumerated says how many starts and schedules of kind k were tried.
 func enumerated(k nemesis.Kind, starts, schedules int) string {
@@ -374,10 +376,10 @@ func enumerated(k nemesis.Kind, starts, schedules int) string {
 	case nemesis.AtReplies:
 		return fmt.Sprintf("each of %s requests and replies lost once: %s", text.Grouped(starts), runs)
 	case nemesis.AtMessages:
-		return fmt.Sprintf("each of %s messages late, past each threshold once: %s", text.Grouped(starts), runs)
+		return fmt.Sprintf("each of %s messages delayed past each threshold: %s", text.Grouped(starts), runs)
 	case nemesis.AtLinks:
-		return fmt.Sprintf("each direction of a connection, after each of its messages, %s in all, for each class of "+
-			"lengths: %s", text.Grouped(starts), runs)
+		return fmt.Sprintf("each direction of a connection, after each of its messages, %s in all, "+
+			"for each class of lengths: %s", text.Grouped(starts), runs)
 	}
 	where := "after each of its events and at each named point that it passes"
 	if k.Placement().AfterAnswers {

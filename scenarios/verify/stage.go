@@ -135,7 +135,7 @@ func (l *Loss) String() string {
 	if l.Size > 1 {
 		numbers = fmt.Sprintf("numbers %d to %d", l.First+1, l.First+l.Size)
 	}
-	return fmt.Sprintf("nothing came of %d of the %d %s (%s): %s", l.Size, l.Of, l.Stage, numbers, l.Why)
+	return fmt.Sprintf("there is no result for %d of the %d %s (%s): %s", l.Size, l.Of, l.Stage, numbers, l.Why)
 }
 
 // lose records that there is no result for a position. All earlier positions must have been handled before.

@@ -154,16 +154,16 @@ func begun(s *scenarios.Scenario, o Options) (*Verification, error) {
 }
 
 // errNoKind is returned if there is no fault to try, either at all or among the kinds in the options.
-var errNoKind = errors.New("no kind of fault can be tried: the scenario's mix includes no kind that the scenario " +
-	"promises to survive and that makes a difference")
+var errNoKind = errors.New("no kind of fault can be tried: " +
+	"the scenario's mix includes no kind that the scenario promises to survive and that makes a difference")
 
 // errOneRun is returned if Options.Requests is combined with several faults, delays, orders or ends.
-var errOneRun = errors.New("with requests, single faults are tried in one run, with the delays and the order of " +
-	"that run: leave faults, delays, orders and all-ends out")
+var errOneRun = errors.New("with requests, single faults are tried in one run, " +
+	"with the delays and the order of that run: remove faults, delays, orders and all-ends")
 
 // errPrograms is returned if the clients are programs and the verification would consist of more than one run.
-var errPrograms = errors.New("clients that are programs can be verified only in a single run, because a program may " +
-	"read its clock between two messages: add --requests")
+var errPrograms = errors.New("clients that are programs can be verified only in a single run, " +
+	"because a program may read its clock between two messages: add --requests")
 
 // These errors stop a stage, but do not mean that anything has failed.
 var (

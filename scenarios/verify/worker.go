@@ -39,8 +39,8 @@ func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64)
 		return nil, fmt.Errorf("%s: %w", s.Name, err)
 	}
 	if size < 1 || size > s.Size || first > s.Size-size {
-		return nil, fmt.Errorf("%s: %d positions from position %d do not exist: there are %d in "+
-			"all", s.Name, size, first, s.Size)
+		return nil, fmt.Errorf("%s: %d positions from position %d do not exist: "+
+			"there are %d in all", s.Name, size, first, s.Size)
 	}
 	w.grower.ctx = ctx
 	list := make([]*growth, size)

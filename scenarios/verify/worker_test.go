@@ -210,11 +210,11 @@ func TestWhatIsLostIsSaid(t *testing.T) {
 		t.Errorf("standing %v, open %q, whole %v", standing, open, v.Lengths[1].Whole)
 	}
 	loss := Loss{"parts with 1 fault", 4, 1, 256, why}
-	if got := loss.String(); got != "nothing came of 1 of the 256 parts with 1 fault (number 5): "+why {
+	if got := loss.String(); got != "there is no result for 1 of the 256 parts with 1 fault (number 5): "+why {
 		t.Error(got)
 	}
 	loss.Size = 3
-	if got := loss.String(); got != "nothing came of 3 of the 256 parts with 1 fault (numbers 5 to 7): "+why {
+	if got := loss.String(); got != "there is no result for 3 of the 256 parts with 1 fault (numbers 5 to 7): "+why {
 		t.Error(got)
 	}
 }

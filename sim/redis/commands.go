@@ -155,7 +155,7 @@ var passedCommands = []command{
 // Reasons why some commands of Redis are not simulated.
 const (
 	random  = "its reply is random"
-	waiting = "the only waiting commands that are simulated are those about lists"
+	waiting = "of the blocking commands, only those on lists are simulated"
 	aServer = "it is about a real server"
 	beyond  = "locks do not use it"
 	others  = "the simulation keeps no list of connections: break a connection by a fault"

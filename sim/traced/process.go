@@ -250,7 +250,7 @@ func (p *Process) adopt() error {
 		return errors.New("the kernel does not provide a vDSO for it")
 	}
 	if err := p.m.mapPages(p, r.Rsp-2*pageSize); err != nil {
-		return fmt.Errorf("the pages of its clocks: %w", err)
+		return fmt.Errorf("cannot map the pages of its clocks: %w", err)
 	}
 	if err := p.patchVDSO(vdso); err != nil {
 		return err

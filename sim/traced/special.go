@@ -35,7 +35,7 @@ func (t *thread) makes(flags uint64) (s special, o outcome) {
 	var err error
 	if s.end, err = t.p.m.attached(own); err != nil {
 		s.end = -1
-		t.p.m.fail(t, t.name, "for a file that the machine could not create: "+err.Error())
+		t.p.m.fail(t, t.name, "for a file that could not be created: "+err.Error())
 		return s, gone
 	}
 	return s, answered

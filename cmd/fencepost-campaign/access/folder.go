@@ -69,8 +69,8 @@ func guarded(path string) error {
 			return fmt.Errorf("the folder %s belongs to another user: choose one of your own", path)
 		}
 		if writable(info) {
-			return fmt.Errorf("every user can write to the folder %s: choose another folder, or run "+
-				"chmod o-w on it", path)
+			return fmt.Errorf("every user can write to the folder %s: "+
+				"choose another folder, or run chmod o-w on it", path)
 		}
 		above := filepath.Dir(path)
 		if above == path {
@@ -90,8 +90,8 @@ func private(path string, info fs.FileInfo) error {
 	case !owned(info):
 		return fmt.Errorf("refusing to use %s: it belongs to another user", path)
 	case !closed(info):
-		return fmt.Errorf("refusing to use %s, because other users can access it: if nobody else has changed it, "+
-			"run chmod %s %[1]s", path, mode)
+		return fmt.Errorf("refusing to use %s, because other users can access it: "+
+			"if nobody else has changed it, run chmod %s %[1]s", path, mode)
 	}
 	return nil
 }
@@ -168,8 +168,8 @@ func (f *Folder) Server() (*Server, error) {
 	}
 	a, err := parse(filepath.Join(f.path, FileName), text)
 	if err == nil && (len(a.Token) < leastToken || a.Certificate == "") {
-		err = fmt.Errorf("%s lacks the token or the certificate of the server: remove the file and start the campaign "+
-			"again", filepath.Join(f.path, FileName))
+		err = fmt.Errorf("%s lacks the token or the certificate of the server: "+
+			"remove the file and start the campaign again", filepath.Join(f.path, FileName))
 	}
 	if err != nil {
 		return a, err
@@ -192,8 +192,8 @@ func (a *Server) local() error {
 	}
 	for _, u := range all {
 		if u.User != nil || u.Scheme != "tls" || a.Listen == "" && !loopback(u.Hostname()) {
-			return fmt.Errorf("%s is not an address at which the server of this folder listens: somebody may have "+
-				"changed the file; remove it and start the campaign again", a.Shown())
+			return fmt.Errorf("%s is not an address at which the server of this folder listens: "+
+				"somebody may have changed the file; remove it and start the campaign again", a.Shown())
 		}
 	}
 	return nil
@@ -228,8 +228,8 @@ func parse(path string, text []byte) (*Server, error) {
 	d := json.NewDecoder(strings.NewReader(string(text)))
 	d.DisallowUnknownFields()
 	if err := d.Decode(a); err != nil || d.More() {
-		return nil, fmt.Errorf("cannot parse %s: it must be JSON with url, token and certificate, like the %s in a "+
-			"campaign's folder", path, FileName) // the decoder's error might quote a part of the token
+		return nil, fmt.Errorf("cannot parse %s: it must be JSON with url, token and certificate, "+
+			"like the %s in a campaign's folder", path, FileName) // the decoder's error might quote a part of the token
 	}
 	if err := a.Check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

@@ -332,7 +332,7 @@ func (f *fold) part(ctx context.Context) (found bool, err error) {
 	f.mu.Unlock()
 	err = f.take(campaign.Part{First: p.first, Size: p.size, Value: value, Lost: lost})
 	if err != nil && !f.stored && f.end == nil {
-		err = errors.Join(err, f.finish(ctx, "the search does not need the rest"))
+		err = errors.Join(err, f.finish(ctx, "the search needs no more results"))
 	}
 	if err != nil {
 		f.mu.Lock()

@@ -25,8 +25,8 @@ func CheckName(name string) error {
 	if goodName.MatchString(name) {
 		return nil
 	}
-	return fmt.Errorf("invalid campaign name %q: use at most 63 lower-case letters, digits and hyphens, and do not "+
-		"start with a hyphen", name)
+	return fmt.Errorf("invalid campaign name %q: "+
+		"use at most 63 lower-case letters, digits and hyphens, and do not start with a hyphen", name)
 }
 
 // These are the two kinds of subjects: for portions that have yet to be carried out, and for finished parts.
@@ -51,13 +51,13 @@ func (c *Campaign) parse(kind, text string) (stage string, p portion, err error)
 	rest, ours := strings.CutPrefix(text, subject+c.Name+"."+kind+".")
 	words := strings.Split(rest, ".")
 	if !ours || len(words) != 3 {
-		return "", p, fmt.Errorf("the subject %q does not name a portion", text)
+		return "", p, fmt.Errorf("the subject %q does not name a range of positions", text)
 	}
 	var errs [2]error
 	p.first, errs[0] = strconv.ParseUint(words[1], 10, 64)
 	p.size, errs[1] = strconv.ParseUint(words[2], 10, 64)
 	if errs[0] != nil || errs[1] != nil || p.size == 0 || p.end() < p.first {
-		return "", p, fmt.Errorf("the subject %q does not name a portion", text)
+		return "", p, fmt.Errorf("the subject %q does not name a range of positions", text)
 	}
 	return words[0], p, nil
 }

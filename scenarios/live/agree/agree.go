@@ -89,8 +89,8 @@ func (r *Row) explanation() string {
 var explained = map[string]string{"split-vote-fixed-delay": outOfStep, "split-vote-listed": outOfStep,
 	"hash-counter-watchdog-goes-on": processEnded}
 
-const processEnded = "A real client ends after its last section, and its watchdog ends with its process. In the " +
-	"simulator, the process goes on."
+const processEnded = "A real client ends after its last section, and its watchdog ends with its process. " +
+	"In the simulator, the process goes on."
 
 const outOfStep = "Three clients split the votes of five servers two, two and one only as long as they try at " +
 	"exactly the same times. The timing of real processes drifts, so one of them soon wins."
@@ -219,8 +219,8 @@ func row(ctx context.Context, name string, real Real) Row {
 	}
 	interrupted := errors.Is(err, live.ErrInterrupted) || ctx.Err() != nil && r.Runs < mostRuns
 	if d := r.Differences(); interrupted && !r.settled() && len(d) > 0 {
-		r.Failed = fmt.Sprintf("interrupted: the simulated and the real run differed, first in %s, and the real run "+
-			"was not repeated to see whether they still differ", d[0].Law)
+		r.Failed = fmt.Sprintf("interrupted: the simulated and the real run differed, first in %s, "+
+			"and the real run was not repeated to see whether they still differ", d[0].Law)
 	}
 	return r
 }

@@ -86,9 +86,9 @@ func (a *Agreement) Document() *document.Document {
 	return &document.Document{
 		Title: document.Title{Name: "simulated and real", Size: text.Count(len(a.Rows), "scenario"), Verdict: verdict,
 			Tone: result.Tone(),
-			Summary: "The same scenarios in the " +
-				"simulator, and in real time on " + a.Servers + ", with each client as its own process. The outcome " +
-				"of every law and the cause of every violation are compared."},
+			Summary: "The same scenarios in the simulator, " +
+				"and in real time on " + a.Servers + ", with each client as its own process. " +
+				"The outcome of every law and the cause of every violation are compared."},
 		Body: []document.Block{t, document.Paragraph{Words: fmt.Sprintf("%d agree, %d differ for a known reason, "+
 			"%d differ, %d cannot be run on both sides, %d failed to run.", n.Agree, n.Explained, n.Differ, n.Refused,
 			n.Failed)}},

@@ -29,17 +29,17 @@ func (c *Config) Can(f nemesis.Fault) error {
 		return err
 	}
 	if f.Kind == nemesis.ExpireSession {
-		return errors.New("a real etcd ends a lease only when the lease expires or its client revokes it: cut " +
-			"the client off instead")
+		return errors.New("a real etcd ends a lease only when the lease expires or its client revokes it: " +
+			"cut the client off instead")
 	}
 	switch at := f.Target; {
 	case !isMember(at):
 	case f.Kind.Does().IsClock():
-		return fmt.Errorf("the clocks of %s cannot be changed: etcd is a Go program, which reads the time directly "+
-			"from the kernel", at)
+		return fmt.Errorf("the clocks of %s cannot be changed: "+
+			"etcd is a Go program, which reads the time directly from the kernel", at)
 	case f.Kind.Has(nemesis.FieldLoss) && f.Loss == nemesis.LosesEverything:
-		return fmt.Errorf("a real member that has lost its data cannot rejoin: let %s lose its unsynced writes "+
-			"instead", at)
+		return fmt.Errorf("a real member that has lost its data cannot rejoin: "+
+			"let %s lose its unsynced writes instead", at)
 	}
 	return nil
 }
@@ -48,8 +48,8 @@ func (c *Config) Can(f nemesis.Fault) error {
 const program = "etcd"
 
 // errNoServer reports that etcd is not installed on this machine.
-var errNoServer = errors.New("there is no etcd on this machine: install one of version 3.4 or later (Debian and " +
-	"Ubuntu: apt install etcd-server), or leave the servers simulated")
+var errNoServer = errors.New("there is no etcd on this machine: " +
+	"install one of version 3.4 or later (Debian and Ubuntu: apt install etcd-server), or leave the servers simulated")
 
 var says = regexp.MustCompile(`(?m)^etcd Version: (\d+)\.(\d+)`)
 

@@ -128,5 +128,5 @@ func CanCount(f nemesis.Fault, isServer func(sim.ProcessID) bool) error {
 		return nil
 	}
 	return fmt.Errorf("%s and %s are real servers, whose connection is a stream of bytes without separate messages, "+
-		"so there is no message %d: delay what is sent at a time instead", f.Target, f.Peer, f.Number)
+		"so there is no message %d: delay the link at a given time instead", f.Target, f.Peer, f.Number)
 }

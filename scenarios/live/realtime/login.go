@@ -18,11 +18,11 @@ const (
 
 // These are the replies on connections that have not given the password. The first two begin like replies of Redis.
 const (
-	noAuth = "NOAUTH fencepost: Authentication required. This port belongs to one client, and the password is part " +
-		"of the URL in that client's environment, redis://:PASSWORD@HOST:PORT: give your library the whole URL, or " +
-		"send AUTH PASSWORD first"
-	wrongPass = "WRONGPASS fencepost: invalid username-password pair: the password is part of the URL in the " +
-		"client's environment"
+	noAuth = "NOAUTH fencepost: Authentication required. " +
+		"This port belongs to one client, and the password is part of the URL in that client's environment, " +
+		"redis://:PASSWORD@HOST:PORT: give your library the whole URL, or send AUTH PASSWORD first"
+	wrongPass = "WRONGPASS fencepost: invalid username-password pair: " +
+		"the password is part of the URL in the client's environment"
 	syntax = "ERR syntax error"
 )
 

@@ -86,8 +86,8 @@ func (c Foreign) Attach() (*fleet.Fleet, error) {
 }
 
 // ErrAddress reports an address that cannot be parsed. It does not quote the address, which might contain a password.
-var ErrAddress = errors.New("this is not the address of a Redis: write HOST:PORT or " +
-	"redis://[USER]:PASSWORD@HOST:PORT/DATABASE, with %-escapes for /, ?, # and @ in a password")
+var ErrAddress = errors.New("this is not the address of a Redis: " +
+	"write HOST:PORT or redis://[USER]:PASSWORD@HOST:PORT/DATABASE, with %-escapes for /, ?, # and @ in a password")
 
 // endpointOf parses an address.
 func endpointOf(address string) (e endpoint, err error) {
@@ -143,8 +143,8 @@ func (c Foreign) suits(e endpoint) error {
 	}
 	g := newGuard(c.Prefix, c.Lasts)
 	if v, err = w.ask(g.limit([]string{c.Prefix + "none"})...); err != nil || v.Kind != ':' {
-		return errors.Join(err, fmt.Errorf("the run gives its keys a time to live with EVAL, which the server "+
-			"refused: %s", v.Text))
+		return errors.Join(err, fmt.Errorf("the run gives its keys a time to live with EVAL, "+
+			"which the server refused: %s", v.Text))
 	}
 	if v, err = w.ask("DEL", c.Prefix+"none"); err != nil || v.Kind != ':' {
 		return errors.Join(err, fmt.Errorf("the run deletes its keys with DEL, which the server refused: %s", v.Text))

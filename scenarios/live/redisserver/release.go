@@ -16,8 +16,8 @@ const usual = "redis-server"
 var oldest = process.Release{6, 2}
 
 // ErrNoServer reports that redis-server is not installed on this machine.
-var ErrNoServer = errors.New("there is no redis-server on this machine: install one of version 6.2 or later (Debian " +
-	"and Ubuntu: apt install redis-server), or leave the servers simulated")
+var ErrNoServer = errors.New("there is no redis-server on this machine: " +
+	"install one of version 6.2 or later (Debian and Ubuntu: apt install redis-server), or leave the servers simulated")
 
 var says = regexp.MustCompile(`\bv=(\d+)\.(\d+)`)
 

@@ -88,15 +88,15 @@ func Parse(text string) (Choice, error) {
 			return Choice{kind: &kinds[i]}, nil
 		}
 	}
-	problem := fmt.Sprintf("--servers takes %s, the addresses of Redis servers as HOST:PORT,HOST:PORT, or the place "+
-		"of these addresses as %sVARIABLE or %sPATH", strings.Join(words(), ", "), inVariable, inFile)
+	problem := fmt.Sprintf("--servers takes %s, the addresses of Redis servers as HOST:PORT,HOST:PORT, "+
+		"or the place of these addresses as %sVARIABLE or %sPATH", strings.Join(words(), ", "), inVariable, inFile)
 	name, held := strings.CutPrefix(text, inVariable)
 	path, filed := strings.CutPrefix(text, inFile)
 	switch {
 	case strings.Contains(text, "@"):
-		return Choice{}, fmt.Errorf("--servers must not contain a user and a password, because everybody on this "+
-			"machine can read them there: put the addresses into a variable or a file, separated by white space, "+
-			"and use --servers %sVARIABLE or %sPATH", inVariable, inFile)
+		return Choice{}, fmt.Errorf("--servers must not contain a user and a password, "+
+			"because everybody on this machine can read them there: put the addresses into a variable or a file, "+
+			"separated by white space, and use --servers %sVARIABLE or %sPATH", inVariable, inFile)
 	case held && !isPort(name):
 		return holding(text, os.Getenv(name), name)
 	case filed && !isPort(path):
@@ -152,8 +152,8 @@ func Started(s *scenarios.Scenario) (Choice, error) {
 			return Choice{kind: &kinds[i]}, nil
 		}
 	}
-	return Choice{}, &live.RefusedError{Reason: fmt.Sprintf("%s has %s servers, and no real ones can be started: they "+
-		"are simulated only", s.Name, s.Servers.Backend)}
+	return Choice{}, &live.RefusedError{Reason: fmt.Sprintf("%s has %s servers, and no real ones can be started: "+
+		"they are simulated only", s.Name, s.Servers.Backend)}
 }
 
 // For returns the choice unchanged. The error is a *live.RefusedError if these servers cannot run the scenario.
@@ -229,8 +229,8 @@ func (c Choice) run(o live.Options, plan nemesis.Plan) (result *live.Result, err
 	}
 	if result, err = live.Run(o, plan); result != nil && len(c.addresses) > 0 {
 		result.Notes = append(result.Notes,
-			"you started the servers yourself: what happens to their keys is not recorded, so laws that depend on "+
-				"these records are unchecked")
+			"you started the servers yourself: "+
+				"what happens to their keys is not recorded, so laws that depend on these records are unchecked")
 	}
 	return result, err
 }

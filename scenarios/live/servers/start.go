@@ -23,8 +23,8 @@ func begun(o *live.Options, run func() (*live.Result, error)) (*live.Result, err
 		switch {
 		case result != nil && delayed != nil:
 			why := strings.Join(strings.Fields(delayed.Error()), " ")
-			result.Notes = append(result.Notes, fmt.Sprintf("the host delayed the start, and only attempt %d "+
-				"succeeded: %s", start, why))
+			result.Notes = append(result.Notes, fmt.Sprintf("the host delayed the start, "+
+				"and only attempt %d succeeded: %s", start, why))
 			return result, err
 		case result != nil || !errors.As(err, &late) || o.Context.Err() != nil:
 			return result, err

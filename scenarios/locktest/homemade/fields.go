@@ -70,7 +70,7 @@ func laterLocks() []SoundLock {
 var brokenLater = []BrokenLock{
 	{Recipe: Recipe{Name: "function-deletes-blindly", Take: called("take", blind), Give: called("give", blind)},
 		Of:      "function",
-		Mistake: "The function that releases the lock does not compare.",
+		Mistake: "The function that releases the lock does not compare the owner.",
 		Trial:   `worker-1 deleted the key "lock" of worker-100`,
 		Shows:   atAnothers(removed, "The function deletes that client's key."), Found: []Family{Pauses}},
 	{Recipe: Recipe{Name: "timed-field-deletes-blindly", Version: "8", Take: takeTimed,

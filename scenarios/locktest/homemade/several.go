@@ -151,15 +151,16 @@ func severalLocks() []SoundLock {
 			Why: "There is one token, and only one client can pop it. It does not expire, so a fault may lose it " +
 				"forever."},
 		{Recipe: Recipe{Name: "signal", Take: waitsForSignal(setNX), Give: giveSignal}, Promises: Leased,
-			Why: "The signal only ends the waiting, and SET NX decides."},
+			Why: "The signal only ends the wait; SET NX decides who gets the lock."},
 		{Recipe: Recipe{Name: "counter", Take: takeCounter, Give: giveCounter}, Promises: Leased,
-			Why: "The client that makes the counter 1 holds the lock. Increments by other clients change neither the " +
+			Why: "The client that raises the counter to 1 holds the lock. " +
+				"Increments by other clients change neither the " +
 				"owner nor the expiry."},
 		{Recipe: Recipe{Name: "counter-alone", Take: script(`
 if redis.call('incr', @lock) > 1 then return 0 end
 redis.call('pexpire', @lock, $ttl)
 return 1`), Give: del}, Promises: Faultless, Late: true,
-			Why: "As long as no client is late, a client deletes only a counter that it has made 1 itself."},
+			Why: "As long as no client is late, a client deletes only a counter that it has raised to 1 itself."},
 		{Recipe: Recipe{Name: "pair", Also: []string{"twin"}, Take: takePair, Give: givePair}, Promises: Leased,
 			Why: "Both keys are compared, set and deleted in one step."},
 		{Recipe: Recipe{Name: "token", Take: takeToken, Give: deleteOwn, Fences: true}, Promises: Tokened,
@@ -168,8 +169,8 @@ return 1`), Give: del}, Promises: Faultless, Late: true,
 			Why: "The queue determines whose turn it is, and SET NX whether the lock is free."},
 		{Recipe: Recipe{Name: "hand-over", Owner: PerAcquire, Says: true, Take: takeHanded,
 			Give: handsOver(`redis.call('get', @lock) ~= $owner`)}, Promises: Leased,
-			Why: "The owner itself writes the next client's value into its own key, and the next client relies only " +
-				"on the time that the key has left."},
+			Why: "The owner itself writes the next client's value into its own key, " +
+				"and the next client relies only on the key's remaining time."},
 		{Recipe: Recipe{Name: "watchdog", Take: setNX, Give: deleteOwn, Renew: prolongOwn, Renewal: ByWatchdog},
 			Promises: Leased,
 			Why: "The watchdog compares the owner before it extends the key, and announces the loss of the lock when " +
@@ -182,7 +183,8 @@ return 1`), Give: del}, Promises: Faultless, Late: true,
 			}}, Promises: Leased,
 			Why: "SET IFEQ sets the key only if it has the client's own value."},
 		{Recipe: Recipe{Name: "quorum", Servers: 3, Take: setNX, Give: deleteOwn, Undo: deleteOwn}, Promises: Leased,
-			Why: "Two of three servers have the key, and the validity counts from before the first request."},
+			Why: "Two of three servers have the key, and the client starts counting the validity before the first " +
+				"request."},
 	}
 }
 
@@ -227,7 +229,7 @@ var brokenSeveral = []BrokenLock{
 				Why: "Then both hold the lock."}},
 		Found: []Family{Network}},
 	{Recipe: Recipe{Name: "counter-deletes-blindly", Take: takeCounter, Give: del}, Of: "counter",
-		Mistake: "The release deletes the counter, whoever made it 1.",
+		Mistake: "The release deletes the counter, whoever raised it to 1.",
 		Trial:   `worker-1 deleted the key "lock" of worker-100`,
 		Shows:   atAnothers(removed, "DEL deletes that client's counter."), Found: []Family{Pauses}},
 	{Recipe: Recipe{Name: "counter-prolongs", Give: giveCounter, Take: script(`
@@ -242,7 +244,7 @@ return 1`)}, Of: "counter",
 redis.call('del', @twin)
 if redis.call('get', @lock) ~= $owner then return 0 end
 return redis.call('del', @lock)`)}, Of: "pair",
-		Mistake: "The release deletes the second key without comparing.",
+		Mistake: "The release deletes the second key without comparing the owner.",
 		Trial:   `worker-1 deleted the key "lock:twin" of worker-100`,
 		// The first key still keeps the other clients out.
 		Shows: atAnothers(removed, "DEL deletes that client's second key.")[:1], Found: []Family{Pauses}},
@@ -258,13 +260,13 @@ return redis.call('del', @lock)`)}, Of: "pair",
 	{Recipe: Recipe{Name: "line-sets-in-turn", Owner: PerAcquire, Take: takeTurn(""), Give: deleteOwn}, Of: "line",
 		Mistake: "The first client in the " +
 			"queue sets the key without NX.", Trial: "Lock of worker-1 returned nil after ",
-		Shows: atFirst(overwritten, "client-1 left the queue when it acquired the lock, so client-2 is the first in "+
-			"it."),
+		Shows: atFirst(overwritten, "client-1 left the queue when it acquired the lock, "+
+			"so client-2 is now first in the queue."),
 		Found: []Family{Quiet}},
 	{Recipe: Recipe{Name: "hand-over-blindly", Owner: PerAcquire, Says: true, Take: takeHanded,
 		Give: handsOver(`false`)},
 		Of:      "hand-over",
-		Mistake: "The release hands the lock over without comparing.",
+		Mistake: "The release hands the lock over without comparing the owner.",
 		Trial:   `worker-1 .* the key "lock" of worker-100`,
 		Shows:   atAnothers(overwritten, "SET overwrites that client's value with that of the waiting client."),
 		Also:    []Way{{ownership, removed}, {leaseExclusion, removed}}, Found: []Family{Pauses}},

@@ -297,7 +297,7 @@ return 1`)}, Promises: Leased,
 
 var brokenStrings = []BrokenLock{
 	{Recipe: Recipe{Name: "string-deletes-blindly", Take: setNX, Give: del}, Of: "string",
-		Mistake: "The release is DEL instead of the script that compares.",
+		Mistake: "The release is DEL instead of the compare-and-delete script.",
 		Trial:   `worker-1 deleted the key "lock" of worker-100`,
 		Shows:   atAnothers(removed, "DEL deletes that client's key."), Found: []Family{Pauses}},
 	{Recipe: Recipe{Name: "string-two-steps", Take: setNX, Give: ifRead(del)}, Of: "string",
@@ -392,7 +392,7 @@ func brokenRecords() []BrokenLock {
 		{Recipe: Recipe{Name: "tombstone-blind", Take: takeFree, Give: func(c *Call) (bool, error) {
 			return granted(c.Do("SET", c.key("lock"), "free"))
 		}}, Of: "tombstone",
-			Mistake: "The release writes \"free\" without comparing.",
+			Mistake: "The release writes \"free\" without comparing the owner.",
 			Trial:   `worker-1 .* the key "lock" of worker-100`,
 			Shows: atAnothers(overwritten, "SET overwrites that "+
 				"client's value with \"free\"."), Found: []Family{Pauses}},
@@ -413,7 +413,7 @@ func brokenRecords() []BrokenLock {
 				Never: []string{"whether or not there was one", "did not compare"},
 				Why: "client-1 holds the lock until 6 s, and one of the other clients from then on. The third " +
 					"client, which has waited since 0 s, replaces the second one's record at 8 s. It compares the " +
-					"version, but has not seen that version for a TTL."}},
+					"version, but has not seen that version for a whole TTL."}},
 			Also: []Way{{leaseExclusion, overwritten}}, Found: []Family{Quiet}},
 		{Recipe: Recipe{Name: "deadline-getset", Take: replaceEnded, Give: func(c *Call) (bool, error) {
 			if !time.Now().Before(c.end()) {
