@@ -77,14 +77,15 @@ func (t *judge) blameFor(l lateness) blame {
 
 // stayedFor finds out why a client was still inside after its lease had ended. A client whose lease was already over
 // when it was granted should not have entered. In that case, it does not matter what kept the client inside. A client
-// that was told no end of its lease could not check it, so its library miscounted the lease.
+// that was told no end of its lease, and learned only later that the lock was lost, could not check its lease, so its
+// library miscounted it.
 func (t *judge) stayedFor(l lateness) blame {
 	g := &t.Grants[l.grant]
 	if g.Lease == nil || l.ended > g.Lease.Granted {
 		return t.blameFor(l)
 	}
 	cause := Cause{Kind: LeaseNotRechecked}
-	if g.Lease.Open {
+	if g.Lease.Open && g.Lease.Until > g.Lease.Granted {
 		cause.Kind = ValidityMiscounted
 	}
 	return blame{cause: cause, faults: t.madeEmpty(l.grant)}

@@ -132,10 +132,17 @@ func (t *judge) leftFree(f *Finding, b *unfair) {
 		why = sentence(" %s had asked at %v and %s at %v. Since then, nobody who had asked later than %s got the lock.",
 			capital(string(x.Process)), t.Time(x.Call), did, t.Time(t.Waited(x)), x.Process)
 	}
+	now := moment{b.at + 1, b.when}
+	kept := t.keptByItsHolder(a.Lock, now)
+	if x == nil && kept != nil {
+		about, witness = kept.client, append(witness, kept.set, kept.prolonged, kept.left)
+		why = " " + t.abandonedStory(a.Lock, kept, now)
+	}
 	found := t.breach(f, cause, b.at, name, a.Process)
 	if found == nil {
 		return
 	}
+	t.facts.leftSection = x == nil && kept != nil
 	t.facts.givenUp = x != nil && x.Outcome != 0
 	t.facts.waiting.ungranted = t.grantedBy(b.at) == 0
 	calm := t.calm(&trace.Stuck{At: b.at + 1, Since: b.idle.Since, Until: b.idle.Until})
@@ -143,6 +150,19 @@ func (t *judge) leftFree(f *Finding, b *unfair) {
 		"granted it for %v; the limit is %v.%s", capital(string(a.Process)), quoted(name), t.Time(a.Call),
 		b.idle.Since, calm, b.idle.Until-b.idle.Since, turn, why), witness)
 	found.About = about
+}
+
+// keptByItsHolder returns the key of a lock whose holder has left the section but still extends the key. It returns nil
+// if there is no such key.
+func (t *judge) keptByItsHolder(lock int32, now moment) *abandonedKey {
+	x := t.abandoned(lock, t.standing(lock, now.at), now)
+	if x == nil || x.detail != KeptProlonged || x.left == trace.Open {
+		return nil
+	}
+	if _, granted := t.Owner[trace.Title{Lock: t.Locks[lock].Name, Attempt: x.of}]; !granted {
+		return nil
+	}
+	return x
 }
 
 // abandonedPlace looks for a client that has left its place in the queue ahead of a waiter: it called its acquire

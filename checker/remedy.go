@@ -369,8 +369,8 @@ var remedies = map[CauseKind][]advice{
 			only: onZooKeeper, when: all(ofDetail(SessionLives), not(isEarlierTry))},
 		{text: findNode, only: onZooKeeper, when: all(ofDetail(SessionLives), isEarlierTry)},
 		{text: "When a try times out, delete its key and stop extending it: the server may still have set the key.",
-			when: all(ofDetail(KeptProlonged), func(s *situation) bool { return !s.leftSection })},
-		{text: stopRenewing, when: all(ofDetail(KeptProlonged), func(s *situation) bool { return s.leftSection })},
+			when: all(ofDetail(KeptProlonged), not(hasLeftSection))},
+		{text: stopRenewing, when: all(ofDetail(KeptProlonged), hasLeftSection)},
 		{text: "Let a key expire after the TTL that its users expect, and no later.",
 			when: all(ofDetail(""), not(isEverlasting))},
 		{text: "List the keys again when the watched key is already gone, and when a watch may have been lost " +
@@ -431,9 +431,10 @@ var remedies = map[CauseKind][]advice{
 		"Give a free lock only to the client that is first in line, and check this in the same step. "+
 			"Keep a place for as long as its client waits."),
 	LeftFree: slices.Concat([]advice{
-		{text: slowNetwork, when: isUngranted},
+		{text: stopRenewing, when: hasLeftSection},
+		{text: slowNetwork, when: all(isUngranted, not(hasLeftSection))},
 		{text: serverClocks, when: all(not(isUngranted), serverSet)},
-		{text: renewedPlaces, unless: history.RenewedPlaces, when: all(oldPlaces, not(isGivenUp))},
+		{text: renewedPlaces, unless: history.RenewedPlaces, when: all(oldPlaces, not(isGivenUp), not(hasLeftSection))},
 	}, together(
 		advice{text: renewedPlaces, unless: history.RenewedPlaces, when: all(oldPlaces, isGivenUp)},
 		advice{text: "Remove the place of a client that gives up.", unless: history.LeftPlaces,
@@ -441,7 +442,7 @@ var remedies = map[CauseKind][]advice{
 		"Give each place in the queue a timeout on the server's clock that does not depend on the places before it, "+
 			"let a waiting client renew its timeout, and remove the place of a client that gives up."), []advice{
 		{text: slowNetwork, when: func(s *situation) bool {
-			return oldPlaces(s) && s.Applies(history.RenewedPlaces) && s.Applies(history.LeftPlaces)
+			return oldPlaces(s) && !s.leftSection && s.Applies(history.RenewedPlaces) && s.Applies(history.LeftPlaces)
 		}},
 	}),
 	NoQuorumLeft: {{text: "No lock service survives the loss of its quorum: " +

@@ -34,7 +34,7 @@ header servers=kubernetes-1 quorum=1 ttl=10s hold=1s service=kubernetes measures
 19.15s client-2 acquire fail
 28s client-2 acquire invoke
 28.15s client-2 acquire fail
-`, []string{"ask for longer than a lease lasts"}, []string{"lasted longer than 0.150 s, which is less than the TTL"},
+`, []string{"keep asking for longer than a lease lasts"}, []string{"lasted longer than 0.150 s, which is less than the TTL"},
 		[]string{"round trip"}},
 	{"asks for longer than a lease", DeadlockFreedom, StuckWithoutHolder, `
 header servers=kubernetes-1 quorum=1 ttl=10s hold=1s service=kubernetes measures=seen-lease,looks-again end=60s
@@ -44,7 +44,7 @@ header servers=kubernetes-1 quorum=1 ttl=10s hold=1s service=kubernetes measures
 1s client-1 release invoke
 1s client-1 release ok
 2s client-2 acquire invoke
-`, []string{"round trip"}, nil, []string{"ask for longer"}},
+`, []string{"round trip"}, nil, []string{"keep asking for longer"}},
 	{"removed by a request that compared a value which it had read from the key", Ownership, RemovedByNonOwner, `
 header servers=redis-1 quorum=1 ttl=10s service=redis measures=expiry,own-value,owner-check end=60s
 0s client-1 acquire invoke
@@ -238,7 +238,7 @@ header servers=redis-1 quorum=1 ttl=10s hold=1s slack=1s service=redis measures=
 4s fault-ends redis-1: crash redis-1 losing everything at 3s, restart after 1s
 13s redis-1 key-set of=client-2/2 until=23s
 23s redis-1 key-gone of=client-2/2 why=expired
-`, []string{"round trip takes, and ask again"}, nil, []string{"no fault delays these requests."}},
+`, []string{"far more than a round trip, because these are slow"}, nil, []string{"no fault delays these requests."}},
 	// Redlock's attempts get a quorum quickly, but continue to wait for a server that is down until the lease is over.
 	// They leave nothing behind that a release could free, and the network is fast.
 	{"a quorum in time, but for a server that is down", DeadlockFreedom, StuckWithoutHolder, `
@@ -304,7 +304,7 @@ header clients=client-1,client-2 servers=redis-1 quorum=1 ttl=3s bound=3s servic
 5.7s redis-1 key-gone of=client-1/1 why=expired
 20s client-2 acquire invoke
 22.5s client-2 acquire fail why=timeout
-`, []string{"round trip"}, nil, []string{"ask for longer"}},
+`, []string{"round trip"}, nil, []string{"keep asking for longer"}},
 	{"the request of the acquire itself", FaultTolerance, TooSlow, `
 header clients=client-1,client-2 servers=redis-1 quorum=1 ttl=3s bound=3s service=redis measures=expiry,looks-again
 2.6s client-1 acquire invoke
@@ -313,7 +313,7 @@ header clients=client-1,client-2 servers=redis-1 quorum=1 ttl=3s bound=3s servic
 5.7s redis-1 key-gone of=client-1/1 why=expired
 20s client-2 acquire invoke
 22.5s client-2 acquire fail why=timeout
-`, []string{"ask for longer"}, nil, []string{"round trip"}},
+`, []string{"keep asking for longer"}, nil, []string{"round trip"}},
 	// In a queue, the place of a client that has given up keeps others waiting.
 	{"a place that was left delays the next client", FaultTolerance, TooSlow, `
 header servers=redis-1 quorum=1 bound=3s ttl=10s service=redis order=100ms/5s measures=expiry,short-timeout end=30s
@@ -328,7 +328,7 @@ header servers=redis-1 quorum=1 bound=3s ttl=10s service=redis order=100ms/5s me
 20s client-2 acquire invoke
 25s redis-1 key-set of=client-2/1 until=35s
 25.001s client-2 acquire ok until=35s
-`, []string{"Remove the place"}, nil, []string{"round trip", "ask for longer"}},
+`, []string{"Remove the place"}, nil, []string{"round trip", "keep asking for longer"}},
 	{"no place was left", FaultTolerance, TooSlow, `
 header servers=redis-1 quorum=1 bound=3s ttl=10s service=redis order=100ms/5s end=30s measures=short-timeout,left-places
 0s client-3 acquire invoke
@@ -352,6 +352,23 @@ header servers=redis-1 quorum=1 ttl=10s service=redis order=100ms/30s measures=e
 4s client-1 release invoke
 4s client-1 release ok
 `, []string{"from jumping"}, nil, []string{"Give each place"}},
+	{"a watchdog goes on after its holder has left", Fairness, LeftFree, `
+header servers=redis-1 quorum=1 ttl=2s service=redis order=100ms/10s measures=expiry,renewed-places,left-places end=60s
+0s client-1 acquire invoke
+1ms redis-1 key-set of=client-1/1 until=2.001s
+2ms client-1 acquire ok until=2s
+1s redis-1 key-prolonged of=client-1/1 by=client-1/1 until=3s
+1.5s client-1 release invoke
+1.6s client-1 release info why=no_reply
+2s client-2 acquire invoke
+2.5s redis-1 key-prolonged of=client-1/1 by=client-1/1 until=4.5s
+4s redis-1 key-prolonged of=client-1/1 by=client-1/1 until=6s
+5.5s redis-1 key-prolonged of=client-1/1 by=client-1/1 until=7.5s
+7s redis-1 key-prolonged of=client-1/1 by=client-1/1 until=9s
+8.5s redis-1 key-prolonged of=client-1/1 by=client-1/1 until=10.5s
+10s redis-1 key-prolonged of=client-1/1 by=client-1/1 until=12s
+11.5s redis-1 key-prolonged of=client-1/1 by=client-1/1 until=60s
+`, []string{"Stop renewing a lock"}, nil, []string{"round trip", "Give each place"}},
 	{"the clock was not set", Fairness, LeftFree, `
 header servers=redis-1 quorum=1 ttl=10s service=redis order=100ms/30s measures=expiry end=60s
 0s client-1 acquire invoke

@@ -42,11 +42,10 @@ func TestABackendIsKnownToFiles(t *testing.T) {
 	for text, want := range map[string]string{
 		strings.Replace(onValkey, "valkey: 1", "valky: 1", 1):  `did you mean "valkey"`,
 		strings.Replace(onValkey, "valkey: 1", "valkey: 6", 1): "expected a number from 1 to 5",
-		strings.Replace(onValkey, "valkey: 1", "etcd: 3", 1):   "setnx locks on valkey servers, not on etcd",
+		strings.Replace(onValkey, "valkey: 1", "etcd: 3", 1):   "setnx needs valkey servers, not etcd",
 		strings.Replace(onValkey, "valkey: 1", "redis: 1, valkey: 1", 1): "give one of redis, etcd, zookeeper, " +
 			"kubernetes, consul, valkey",
-		strings.Replace(onValkey, "setnx", "fenced", 1): "fenced locks on redis servers, not on " +
-			"valkey",
+		strings.Replace(onValkey, "setnx", "fenced", 1): "fenced needs redis servers, not valkey",
 	} {
 		if _, err := Parse("f.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\nis answered with\n%v\nnot with %q", text, err, want)

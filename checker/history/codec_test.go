@@ -155,9 +155,9 @@ func TestWhatCannotBeReadBackIsNotWritten(t *testing.T) {
 		{Event{Process: "a", F: Lost}, "type 0 is none of invoke, ok, fail, info"},
 		{Event{Process: "a", F: "lots", Type: OK}, `unknown f "lots"`},
 		{Event{Process: "a", F: Crashed, Type: Info, Time: 5, Until: 6}, `"until" of a crash is 6: ` +
-			`it is when the process was last known to live, from 1 to its "time", 5`},
+			`it says when the process was last known to be alive, from 1 to the event's "time" (5)`},
 		{Event{Process: "a", F: Crashed, Type: Info, Time: 5, Until: -1}, `"until" of a crash is -1: ` +
-			`it is when the process was last known to live, from 1 to its "time", 5`},
+			`it says when the process was last known to be alive, from 1 to the event's "time" (5)`},
 		{Event{Process: "a", F: Lost, Type: OK, Until: 1}, "lost has the deadline of a key, which only key-set and " +
 			"key-prolonged may have"},
 		{Event{F: Lost, Type: OK}, "the name of the process is empty"},
@@ -166,7 +166,7 @@ func TestWhatCannotBeReadBackIsNotWritten(t *testing.T) {
 		{Event{Process: "a", F: Release, Type: OK, Grant: &Grant{}}, "release ok has fields of a grant (since, " +
 			"granted, counted), which only acquire ok and extend ok may have: remove them"},
 		{Event{Process: "a", F: Acquire, Type: OK, Time: 5, Grant: &Grant{Granted: 6}},
-			`"granted" is 6, after the event's own "time", 5: a lease is granted before its holder returns`},
+			`"granted" (6) is after the event's own "time" (5): a lease is granted before its holder returns`},
 		{Event{Process: "a", F: Lost, Type: OK, Value: "\xff"}, "value is not UTF-8"},
 		{Event{Process: "a", F: Lost, Type: OK, Value: strings.Repeat("x", maxLine)},
 			"line of 1048645 bytes: longer than 1048576"},

@@ -104,11 +104,11 @@ func TestWhatIsNotOfOneServiceIsNotMerged(t *testing.T) {
 		{[]string{header, strings.Replace(took("b", 1), "b/1", "a/1", 1)},
 			`a and b both have an attempt "a/1": attempts need different names`},
 		{[]string{`{"header":{"clock_error":3,"end":50,"quorum":3}}`},
-			`b: its header has quorum 3, and the files before it 2: they describe different lock services`},
+			`b: the header has quorum 3, but the earlier files have 2: they describe different lock services`},
 		{[]string{`{"header":{"clock_error":3,"end":50,"quorum":2,"servers":["x"]}}`},
-			`b: its header has servers [x], and the files before it []: they describe different lock services`},
+			`b: the header has servers [x], but the earlier files have []: they describe different lock services`},
 		{[]string{`{"header":{"clock_error":3,"end":50,"quorum":2,"reading":"strict"}}`},
-			`b: its header has reading strict, and the files before it default: they describe different lock services`},
+			`b: the header has reading strict, but the earlier files have default: they describe different lock services`},
 	} {
 		_, err := Merge([]Part{part(t, "a", header, took("a", 1)), part(t, "b", c.second...)})
 		if c.want == "" && err != nil || c.want != "" && fmt.Sprint(err) != c.want {

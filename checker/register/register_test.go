@@ -120,7 +120,7 @@ func TestRegisters(t *testing.T) {
 		{"threads of one process write the same",
 			"0 invoke write 1\n1 invoke write 2\n1 ok write 2\n0 invoke write 1\n" +
 				"0 ok write 1\n1 invoke read\n1 ok read 2", "", undecided,
-			"one of several threads of a process"},
+			"or several threads share a process name"},
 		{"threads of one process do different things", "0 invoke write 1\n0 invoke read\n0 invoke write 2\n" +
 			"0 ok write 2\n0 ok read 1\n0 ok write 1", "nil", holds, ""},
 		{"whatever the threads did", "0 invoke write 1\n0 invoke write 1\n0 ok write 1\n0 ok write 1\n1 invoke read\n" +

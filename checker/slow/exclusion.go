@@ -300,7 +300,7 @@ func (r *reading) sectionCause(a, b *section) string {
 		return "granted by no server"
 	}
 	if holder.lease != nil && ended <= holder.lease.Granted {
-		if holder.lease.Open {
+		if holder.lease.Open && holder.lease.Until > holder.lease.Granted {
 			return "validity miscounted"
 		}
 		return "lease not rechecked"

@@ -217,7 +217,7 @@ func (a *Report) kept(t *Tried) string {
 	what, more := "every promise", ""
 	if laws, counts := a.brokenBy(t, asBefore); len(laws) > 0 {
 		what = "every promise that broke"
-		more = fmt.Sprintf(" Of these runs, %s, as before.", counts)
+		more = fmt.Sprintf(" Of these %s, as before.", counts)
 	}
 	if laws, counts := a.brokenBy(t, natural); len(laws) > 0 {
 		if what != "every promise" { // "as before" does not apply to promises that had not been broken
@@ -226,7 +226,7 @@ func (a *Report) kept(t *Tried) string {
 		if len(laws) > 0 {
 			what += " but " + text.Join(laws, " and ")
 		}
-		more += fmt.Sprintf(" Of these runs, %s, which no lock can prevent.", counts)
+		more += fmt.Sprintf(" Of these %s, which no lock can prevent.", counts)
 	}
 	for _, f := range t.Spared {
 		more += fmt.Sprintf(" The fault %q no longer has a target.", f)

@@ -123,7 +123,7 @@ func TestATicketLockIsListed(t *testing.T) {
 		"name: x\nservers: {redis: 1}\nlock: {protocol: setnx, poll: " +
 			"5ms}\n": "poll is a setting of ticket, but the protocol is setnx",
 		"name: x\nservers: {etcd: 3}\nlock: {protocol: " +
-			"ticket}\n": "ticket locks on redis servers, not on etcd",
+			"ticket}\n": "ticket needs redis servers, not etcd",
 		strings.Replace(onTicket, "lock: {protocol: ticket, poll: 5ms}", "lock: {protocol: setnx}",
 			1): "or use fenced, ticket",
 	} {

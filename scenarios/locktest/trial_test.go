@@ -340,7 +340,7 @@ func TestASemaphoreHasNoSharedHolds(t *testing.T) {
 	if p == nil {
 		return
 	}
-	if said := fmt.Sprint(p.problems, p.failures()); !strings.Contains(said, "leave Permits out") {
+	if said := fmt.Sprint(p.problems, p.failures()); !strings.Contains(said, "remove Permits") {
 		t.Error(said)
 	}
 	const shared = "name: x\nservers: {redis: 1}\nlock: {protocol: library, shared: on}\n"
@@ -364,8 +364,8 @@ func TestWhatIsWrongWithAConfigIsSaidOfItsField(t *testing.T) {
 		`Config.TTL, Timeout, Permits, PlaceTimeout, Patience or Precautions: `:               {Patience: -time.Second},
 		`Config.Tasks, Locks, Cycles, Compute, Hold or Precautions: `:                         {Cycles: -1},
 		`Config.Tasks, Locks, Cycles, Compute, Hold or Precautions: expected a number from 1`: {Tasks: -1},
-		`Config.Tasks, Locks, Cycles, Compute, Hold or Precautions: only on Redis can the requests ` +
-			`of a client's tasks be distinguished`: {Tasks: 2, Servers: Etcd(3)},
+		`Config.Tasks, Locks, Cycles, Compute, Hold or Precautions: the requests of a client's tasks ` +
+			`can be told apart only on Redis`: {Tasks: 2, Servers: Etcd(3)},
 		`Config.Tasks, Locks, Cycles, Compute, Hold or Precautions: fairness is judged between clients with one task ` +
 			`each`: {
 			Tasks: 2, PlaceTimeout: time.Second},

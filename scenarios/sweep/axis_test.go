@@ -73,7 +73,7 @@ func TestWrongAxes(t *testing.T) {
 		"clients=1s..5s/1s":       `clients is a count: expected a whole number such as 5, found "1s"`,
 		"clients=1.5,2":           `clients is a count: expected a whole number such as 5, found "1.5"`,
 		"lock.ttl=10,20":          `a duration needs a unit: write 10s or 10ms, found "10"`,
-		"append-fsync=1..3/1":     "servers.persistence.append-fsync takes words, not numbers: list them",
+		"append-fsync=1..3/1":     "the values of servers.persistence.append-fsync are words, not numbers: list them",
 		"append-fsync=always,,no": "a value is missing between two commas",
 		"quorum=1,2,2":            "2 stands there twice",
 		"lock.ttl=1000ms,1s":      "1s stands there twice",

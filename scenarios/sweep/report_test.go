@@ -193,7 +193,7 @@ func TestSweepInWords(t *testing.T) {
 			"crash (no persistence),\n          first with seed 8\n  ✗       lost in crash (no persistence): in 21 " +
 			"runs at 2 points\n",
 		"safe    means no violation in 20 runs of a point, so fewer than 14 % of all runs\n        break the law " +
-			"(at 95 %)\n",
+			"(with 95 % confidence)\n",
 		" ✓ lease-exclusion holds when restart >= ttl\n     met at 3 points\n",
 		" ? lease-exclusion holds when restart > 20s\n     the condition was true at none of the points that were " +
 			"run, so nothing was\n     tried\n",

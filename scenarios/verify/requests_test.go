@@ -405,7 +405,7 @@ func TestTheClaimSaysWhatWasEnumerated(t *testing.T) {
 	for _, want := range []string{"late single faults of the run of seed 7 holds",
 		fmt.Sprintf("In the run of seed 7, none of %d single faults breaks", v.Lengths[1].Schedules),
 		fmt.Sprintf("break each of %d requests and replies lost once: %[1]d runs", 2*len(r.Sent)),
-		fmt.Sprintf("each of %d messages late, past each threshold once", 2*len(r.Sent)),
+		fmt.Sprintf("each of %d messages delayed past each threshold", 2*len(r.Sent)),
 		"two faults at once, and other seeds", "pause: the scenario's mix does not include it"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)

@@ -203,7 +203,7 @@ func TestWhatServersCannotSuffer(t *testing.T) {
 	c := Config{Groups: [][]sim.ProcessID{{"redis-1", "redis-1-replica-1"}, {"redis-2"}}, Persistence: store.Everysec}
 	const alone = "no Sentinel watches redis-1, so nothing can order a failover"
 	const stream = "redis-1 and redis-1-replica-1 are real servers, whose connection is a stream of bytes " +
-		"without separate messages, so there is no message 3: delay what is sent at a time instead"
+		"without separate messages, so there is no message 3: delay the link at a given time instead"
 	for line, want := range map[string]string{
 		"cut redis-1 | redis-1-replica-1 at 1s for 1s":                 "",
 		"cut client-1 redis-2 -> redis-1 at 1s for 1s":                 "",
