@@ -114,6 +114,11 @@ func consistent(t *testing.T, name string, f Finding) {
 		}
 		consistent(t, name, *b)
 	}
+	for _, slip := range []string{",,", ", .", " ,", "  ", ".."} {
+		if strings.Contains(f.Explanation, slip) {
+			t.Errorf("%s: %q in %q", name, slip, f.Explanation)
+		}
+	}
 	violated := f.Outcome == Violated
 	if violated != (f.Cause.Kind != "") || violated != (f.Remedy != "") || violated != (len(f.Witness) > 0) ||
 		f.Explanation == "" {

@@ -97,7 +97,7 @@ func (t *judge) leftToExpire(lock int32, since history.Time, at int) bool {
 func (t *judge) turnedAwayStory(client history.Process, by history.Time) string {
 	last := ""
 	if asked, known := t.lastAsked(client, by); known {
-		last = sentence(", the last at %v,", asked)
+		last = sentence(", the last at %v", asked)
 	}
 	return sentence(" Requests of %s for the lock reached the servers%s, "+
 		"and no server had a key of the lock.", client, last)
