@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// clash is a pair of grants of one lock that contradict each other. It contains one span of each grant, in the order in
-// which the history states them. If the lock is a semaphore with n permits, a clash has n+1 grants.
+// clash is a set of grants of one lock that contradict each other: two grants, or n+1 grants of a semaphore with n
+// permits. It contains one span of each grant, in the order of the history.
 type clash struct {
 	law   Law
 	lock  int32

@@ -63,8 +63,9 @@ func (t *judge) decisivePair(c *clash) (pair clash, cause Cause, records []recor
 	return pair, cause, records
 }
 
-// decideOne is like decide, but for two members of a clash. In a crowd, a key that disappeared only after the other one
-// was set explains nothing: both keys existed when the permit was granted, even if its holder received the grant later.
+// decideOne is like decide, but for two of the grants of a clash. If a clash has more than two grants, a key that
+// disappeared only after the key of the other grant was set explains nothing: both keys existed when the permit was
+// granted, even if its holder received the grant later.
 func (t *judge) decideOne(c *clash) (Cause, []record) {
 	cause, records := t.decide(c)
 	if n := len(records); n > 0 && t.Permits() > 1 {

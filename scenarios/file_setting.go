@@ -24,7 +24,8 @@ type table[T any] struct {
 	absent []field
 }
 
-// fields returns the settings of the mapping whose path is under. under is "" or ends with a dot, such as "extension.".
+// fields returns the settings of the mapping at the given path. The path is "" or ends with a dot, such as
+// "extension.".
 func (t *table[T]) fields(under string) (list []field) {
 	for i := range t.keys {
 		k := &t.keys[i]

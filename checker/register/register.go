@@ -242,8 +242,8 @@ func (p *part) explained(v view, end int) linear.Answer {
 	return linear.Transactions(initial, list)
 }
 
-// between returns when an operation was called and when it returned: as positions, or, if clock errors matter, as the
-// earliest and latest possible times.
+// between returns the call and the return of an operation. They are positions or, if clock errors matter, the earliest
+// possible time of the call and the latest possible time of the return.
 func (p *part) between(o *operation, v view) (call, returned int64) {
 	at := o.last
 	if v.early || v.clocks {

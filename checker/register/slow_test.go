@@ -21,9 +21,10 @@ type asked struct {
 }
 
 // slowly is a slow check that follows the definition. The law holds if the operations have a possible order, starting
-// from nil. Such an order contains all operations that took effect, and any of those that may have. Each operation lies
-// between its call and its return, and each read finds its value. The law is violated if no order is possible for any
-// initial value, even if each read that returned nil may have found any value. Otherwise it is undecided.
+// from nil. A possible order contains every operation that took effect, and any subset of the operations that may have
+// taken effect. Each operation lies between its call and its return, and each read returns the value that it found. The
+// law is violated if no initial value makes an order possible, even if reads of nil may have found any value. Otherwise
+// the law is undecided.
 func slowly(events []history.Event) checker.Outcome {
 	all, values, exercised := operations(events)
 	if !exercised {

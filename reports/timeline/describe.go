@@ -333,7 +333,7 @@ func (t *describer) byOther(e *history.Event) string {
 	return " by " + string(e.By)
 }
 
-// because returns the reason in parentheses. If a library gave the reason in its own words, because uses those words.
+// because returns the reason in parentheses. If a library gave the reason in its own words, these words are used.
 func because(e *history.Event) string {
 	words := e.Value != "" && (e.F == history.Acquire || e.F == history.Extend || e.F == history.Release)
 	switch {

@@ -96,8 +96,8 @@ type Tried struct {
 	Mended []checker.Law
 	Left   []checker.Law // the broken laws that the changes do not mend
 	Anew   []Breach      // one breach for each promise that the unchanged lock kept and the changed lock breaks
-	// Otherwise lists the breaches in the trials Given, Elsewhere and Fresh that do not count as new: the unchanged
-	// lock has them too, or no lock can prevent them.
+	// Otherwise contains the breaches that do not count as new, from the trials Given, Elsewhere and Fresh. Either the
+	// unchanged lock has them too, or no lock can prevent them.
 	Otherwise []Breach
 	GivesUp   bool     // clients give up more often than with the unchanged lock
 	Spared    []string // faults that no longer have a target

@@ -82,7 +82,8 @@ func (s *Sweep) between(e side, n int64) []Level {
 	return levels
 }
 
-// crossing searches a side for the edges of all laws that have different outcomes at the ends of the side.
+// crossing is a search along one side of a cell of the grid. For each law whose outcome differs between the two ends of
+// the side, it finds the value at which the outcome changes.
 type crossing struct {
 	*sweeper
 	side

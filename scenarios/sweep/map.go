@@ -277,7 +277,8 @@ func (m *Map) grid() *plot.Grid {
 	return g
 }
 
-// regions colors a map with two ordered axes. It draws the border of the safe region and the bounds of conditions.
+// regions colors the cells of a map with two ordered axes. It also draws the border of the safe region and the limits
+// that the assertions' conditions set.
 func (m *Map) regions(d *plot.Diagram) {
 	g := m.grid()
 	for i := range m.Law.Cells {

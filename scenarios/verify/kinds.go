@@ -152,7 +152,7 @@ func ruledOut(s *scenarios.Scenario, names *nemesis.Names, f nemesis.Fault) bool
 	return excluded(s, names, f) && excluded(s, names, late)
 }
 
-// excluded reports whether s does not promise to survive f with its given end.
+// excluded reports whether s excludes fault f from its promise. For some faults, this depends on when the fault ends.
 func excluded(s *scenarios.Scenario, names *nemesis.Names, f nemesis.Fault) bool {
 	return slices.ContainsFunc(s.Mix.Without, func(x nemesis.Exclusion) bool { return x.Covers(f, names) })
 }

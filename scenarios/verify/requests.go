@@ -431,9 +431,9 @@ func (s *Singles) Longest() []nemesis.Fault {
 	return list
 }
 
-// Try enumerates the plans for a start, the plan with the longest fault first. The start is given by its number,
-// counted from 0. For each plan, Try calls the given function with the plan and with a function that runs the plan. If
-// the given function returns an error, Try stops and returns this error.
+// Try calls each for every plan whose fault begins at the start with the given number, counted from 0. The plan with
+// the longest fault comes first. The arguments of each are the plan and a function that runs it. If each returns an
+// error, Try stops and returns this error.
 func (s *Singles) Try(number int, each func(p nemesis.Plan, run func() (scenarios.Result, error)) error) error {
 	g, at := s.grower, &s.starts[number]
 	p := g.placing(at.fault, &at.opening)

@@ -18,9 +18,9 @@ const (
 	least = 250 * time.Millisecond
 )
 
-// slow is the delay of a network for which a scenario states no delays. A fault that would strike before the time tiny
-// strikes at midway instead, because a client needs a few tenths of a millisecond to send its first message, and the
-// host may delay it further.
+// slow is the network delay of scenarios that specify none. A fault that is due before the time tiny is moved to the
+// time midway, because a client needs a few tenths of a millisecond to send its first message, and the host may delay
+// it further.
 const (
 	slow   = "12ms..20ms"
 	tiny   = time.Millisecond

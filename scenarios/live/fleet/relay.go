@@ -152,8 +152,8 @@ func (p *Port) Open(at string) {
 	})
 }
 
-// accept passes connections from the servers' processes to serve until the port is closed. Each call of serve has its
-// own goroutine. accept immediately closes connections from other processes.
+// accept calls serve for each connection from one of the servers' processes until the port is closed. Each call has its
+// own goroutine. Connections from other processes are closed at once.
 func (p *Port) accept(serve func(caller *Port, tcp *net.TCPConn)) {
 	r := p.relay
 	r.running.Go(func() {
