@@ -14,7 +14,7 @@ import (
 // a seed that was never used during development.
 const (
 	everydayAssembly = 1
-	fullAssembly     = 15_000_000
+	fullAssembly     = 15_100_000
 )
 
 // TestCausesAreNecessaryAndRemediesHelp checks the explanations of violations in assembled scenarios with further runs.
