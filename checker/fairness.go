@@ -132,17 +132,19 @@ func (t *judge) leftFree(f *Finding, b *unfair) {
 		why = sentence(" %s had asked at %v and %s at %v. Since then, nobody who had asked later than %s got the lock.",
 			capital(string(x.Process)), t.Time(x.Call), did, t.Time(t.Waited(x)), x.Process)
 	}
-	now := moment{b.at + 1, b.when}
-	kept := t.keptByItsHolder(a.Lock, now)
-	if x == nil && kept != nil {
-		about, witness = kept.client, append(witness, kept.set, kept.prolonged, kept.left)
-		why = " " + t.abandonedStory(a.Lock, kept, now)
+	var kept *abandonedKey
+	if now := (moment{b.at + 1, b.when}); x == nil {
+		kept = t.keptByItsHolder(a.Lock, now)
+		if kept != nil {
+			about, witness = kept.client, append(witness, kept.set, kept.prolonged, kept.left)
+			why = " " + t.abandonedStory(a.Lock, kept, now)
+		}
 	}
 	found := t.breach(f, cause, b.at, name, a.Process)
 	if found == nil {
 		return
 	}
-	t.facts.leftSection = x == nil && kept != nil
+	t.facts.leftSection = kept != nil
 	t.facts.givenUp = x != nil && x.Outcome != 0
 	t.facts.waiting.ungranted = t.grantedBy(b.at) == 0
 	calm := t.calm(&trace.Stuck{At: b.at + 1, Since: b.idle.Since, Until: b.idle.Until})

@@ -416,8 +416,8 @@ func (a *arranger) replicas() {
 	}
 }
 
-// promote gives the keys of a master to the replica that replaces it. If the replica lacks some of them, later events
-// say that these were lost.
+// promote gives the keys of a master to the replica that replaces it, except those that the replica lacks: the next
+// events, at the same instant, say that these were lost.
 func (a *arranger) promote(pos int, e *history.Event) {
 	f := e.Fault
 	if f == nil || len(f.On) == 0 || len(f.To) == 0 || a.l.history.Header.Service.Kind().OneLog {
@@ -436,7 +436,9 @@ func (a *arranger) promote(pos int, e *history.Event) {
 			delete(a.keys, key)
 		}
 	}
-	kept := slices.DeleteFunc(slices.Collect(maps.Keys(a.keys)), func(k keyOn) bool { return a.keys[k].lane != from })
+	kept := slices.DeleteFunc(slices.Collect(maps.Keys(a.keys)), func(k keyOn) bool {
+		return a.keys[k].lane != from || a.lacks(pos, e.Time, f.To[0], k)
+	})
 	slices.SortFunc(kept, func(x, y keyOn) int { return a.keys[x].i - a.keys[y].i })
 	for _, key := range kept {
 		k := a.l.servers[from].Keys[a.keys[key].i]
@@ -444,6 +446,19 @@ func (a *arranger) promote(pos int, e *history.Event) {
 		a.keys[keyOn{f.To[0], key.lock, key.member}] = ref{to, len(a.l.servers[to].Keys)}
 		a.l.servers[to].Keys = append(a.l.servers[to].Keys, k)
 	}
+}
+
+// lacks reports whether an event after position pos, at the same instant, says that a new master has lost a key.
+func (a *arranger) lacks(pos int, at history.Time, master history.Process, key keyOn) bool {
+	for _, e := range a.l.history.Events[pos+1:] {
+		if e.Time > at {
+			return false
+		}
+		if e.F == history.KeyGone && e.Process == master && e.Lock == key.lock && e.Member == key.member {
+			return true
+		}
+	}
+	return false
 }
 
 // faults arranges the faults and gives each lane the faults that struck its process. A fault without a duration ends at

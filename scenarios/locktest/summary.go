@@ -124,8 +124,8 @@ func (p *parent) open() (sentences []string) {
 }
 
 // unrenewed returns a sentence about the runs in which the work outlived a lease that no request had renewed, if mutual
-// exclusion is not promised.
-func (p *parent) unrenewed() []string {
+// exclusion is not promised. It returns "" if there were none.
+func (p *parent) unrenewed() string {
 	n := 0
 	for _, r := range p.runs {
 		if r.Unrenewed {
@@ -133,11 +133,11 @@ func (p *parent) unrenewed() []string {
 		}
 	}
 	if n == 0 {
-		return nil
+		return ""
 	}
-	return []string{fmt.Sprintf("two clients were inside at once in %d of %s because the work took longer than a "+
+	return fmt.Sprintf("two clients were inside at once in %d of %s because the work took longer than a "+
 		"lease that no request renewed. This breaks no promise, since Config.Laws does not contain mutual-exclusion: "+
-		"let the lock renew its lease, or keep Config.Hold below the TTL", n, text.Count(len(p.runs), "run"))}
+		"let the lock renew its lease, or keep Config.Hold below the TTL", n, text.Count(len(p.runs), "run"))
 }
 
 // ignored returns the number of runs that could not be judged because of a function that Config.IgnoredGoroutines
@@ -172,7 +172,10 @@ func (p *parent) summary() string {
 			d.Body = slices.Insert(d.Body, 1, document.Block(document.Paragraph{Words: words}))
 		}
 	}
-	for _, words := range append(p.open(), p.unrenewed()...) {
+	for _, words := range p.open() {
+		d.Body = slices.Insert(d.Body, 1, document.Block(document.Paragraph{Words: words}))
+	}
+	if words := p.unrenewed(); words != "" {
 		d.Body = slices.Insert(d.Body, 1, document.Block(document.Paragraph{Words: words}))
 	}
 	refused := p.unsimulated()

@@ -54,15 +54,23 @@ func (m *member) sharesFile(other member) bool {
 			if f.kind != o.kind {
 				continue
 			}
-			// kcmp returns 0 for two descriptors of the same open file
-			how, _, err := unix.Syscall6(unix.SYS_KCMP, uintptr(m.process.pid), uintptr(other.process.pid), 0,
-				uintptr(f.fd), uintptr(o.fd), 0)
-			if err != 0 || how == 0 || strings.HasPrefix(f.kind, kindPipe) {
+			same, err := sameFile(m.process, f.fd, other.process, o.fd)
+			if err != nil || same || strings.HasPrefix(f.kind, kindPipe) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// sameFile reports whether descriptor a of process p and descriptor b of process q refer to the same open file.
+func sameFile(p *Process, a int, q *Process, b int) (bool, error) {
+	const kcmpFile = 0
+	order, _, err := unix.Syscall6(unix.SYS_KCMP, uintptr(p.pid), uintptr(q.pid), kcmpFile, uintptr(a), uintptr(b), 0)
+	if err != 0 {
+		return false, err
+	}
+	return order == 0, nil
 }
 
 // held lists the open files of a process, except those that every process has from the start. If a file cannot be
@@ -116,11 +124,11 @@ func (p *Process) twin(earlier []heldFile, f *heldFile) (int, error) {
 		if o.kind != f.kind || strings.HasPrefix(f.kind, kindPipe) || strings.HasPrefix(f.kind, "/dev/") {
 			continue
 		}
-		how, _, err := unix.Syscall6(unix.SYS_KCMP, uintptr(p.pid), uintptr(p.pid), 0, uintptr(o.fd), uintptr(f.fd), 0)
-		if err != 0 {
+		same, err := sameFile(p, o.fd, p, f.fd)
+		if err != nil {
 			return 0, fmt.Errorf("%s cannot be compared: %w", f.kind, err)
 		}
-		if how == 0 {
+		if same {
 			return o.fd, nil
 		}
 	}

@@ -19,8 +19,7 @@ var shimSource []byte
 
 // ErrNoCompiler reports that the shim cannot be compiled, because there is no gcc.
 var ErrNoCompiler = errors.New("gcc is missing: it is needed to compile the library that does this to a real server. " +
-	"Install it (Debian: " +
-	"apt install gcc libc6-dev)")
+	"Install it (Debian: apt install gcc libc6-dev)")
 
 // CanShim returns nil if the shim can be compiled on this machine, and otherwise the reason, which is [ErrNoCompiler].
 func CanShim() error {

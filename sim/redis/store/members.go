@@ -200,13 +200,13 @@ func (d *Data) overwrite(name string, k *Entry, byMembers bool) {
 	}
 }
 
-// recordMember records that a member was created or set again. was is the member's previous owner.
-func (d *Data) recordMember(name string, m Member, k *Entry, was history.Attempt) {
+// recordMember records that a member was created or set again. The argument before is the member's previous owner.
+func (d *Data) recordMember(name string, m Member, k *Entry, before history.Attempt) {
 	if d.silent() {
 		return
 	}
 	d.write(&history.Event{F: history.KeySet, Lock: history.Lock(name), Member: m.Name, Of: m.Owner, By: d.Attempt,
-		Checked: d.checked(d.Attempt, name, m.Name, was), Value: m.Value, Until: d.Until(k.endOf(m.Name, k.When))})
+		Checked: d.checked(d.Attempt, name, m.Name, before), Value: m.Value, Until: d.Until(k.endOf(m.Name, k.When))})
 }
 
 // recordGone records that a key, or each of its members, was removed.

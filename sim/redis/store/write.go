@@ -147,8 +147,9 @@ func (d *Data) MoveDeadline(name string, k *Entry, when int64) {
 	d.recordProlonged(name, k, from, when)
 }
 
-// recordSet records that a key, or each of its members, was created or overwritten. was is the key's previous owner.
-func (d *Data) recordSet(name, value string, k *Entry, was history.Attempt) {
+// recordSet records that a key, or each of its members, was created or overwritten. The argument before is the key's
+// previous owner.
+func (d *Data) recordSet(name, value string, k *Entry, before history.Attempt) {
 	if d.silent() {
 		return
 	}
@@ -159,7 +160,7 @@ func (d *Data) recordSet(name, value string, k *Entry, was history.Attempt) {
 		return
 	}
 	d.write(&history.Event{F: history.KeySet, Lock: history.Lock(name), Of: k.of, By: d.Attempt,
-		Checked: d.checked(d.Attempt, name, "", was), Value: value, Until: d.Until(k.When)})
+		Checked: d.checked(d.Attempt, name, "", before), Value: value, Until: d.Until(k.When)})
 }
 
 // silent reports whether the node must not write records. Effects that are replayed have been recorded before, and a
