@@ -60,10 +60,7 @@ func TestNoVerdictTurnsAroundByClocksThatAreOff(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
-	rounds := 12
-	if testkit.Full() {
-		rounds = 300
-	}
+	rounds := testkit.Size(4, 12, 300)
 	var c Checker
 	r := rand.New(rand.NewPCG(13, 6))
 	kept := map[string]int{}
@@ -118,7 +115,7 @@ func TestNoVerdictTurnsAroundByClocksThatAreOff(t *testing.T) {
 // TestSmallHistoriesByEveryClock checks random small histories under all combinations of clocks that are fast, exact or
 // slow. A verdict is correct only if every combination allows it.
 func TestSmallHistoriesByEveryClock(t *testing.T) {
-	rounds := uint64(testkit.Size(600, 4000))
+	rounds := uint64(testkit.Size(600, 600, 4000))
 	var c Checker
 	seen := map[string]int{}
 	for round := range rounds {
@@ -173,7 +170,7 @@ func TestSmallHistoriesByEveryClock(t *testing.T) {
 // such an extension may have shortened the lease. In the second, several attempts have the same name. In the third, a
 // process is recorded for longer than it is known to have been alive.
 func TestRecordsThatEndEarly(t *testing.T) {
-	rounds := uint64(testkit.Size(4_000, 400_000))
+	rounds := uint64(testkit.Size(4_000, 4_000, 400_000))
 	var c Checker
 	r := rand.New(rand.NewPCG(19, 6))
 	seen := map[string]int{}

@@ -126,14 +126,14 @@ func (b *bothReadings) compare(h *history.History) {
 func TestRandomOrdersAreJudgedAsWritten(t *testing.T) {
 	r := rand.New(rand.NewPCG(17, 18))
 	both := bothReadings{t: t, seen: map[string]int{}}
-	for range testkit.Size(20_000, 60_000) {
+	for range testkit.Size(5_000, 20_000, 60_000) {
 		h := randomWaits(r)
 		h.Header.Order = history.Order{Slack: history.Time(r.IntN(3)), Turn: history.Time(1 + r.IntN(6))}
 		both.compare(h)
 	}
 	for _, what := range []string{"holds", "unchecked", string(Overtaken), string(LeftFree),
 		Cause{LeftFree, AbandonedPlace}.String()} {
-		if both.seen[what] < testkit.Size(50, 150) {
+		if both.seen[what] < testkit.Size(12, 50, 150) {
 			t.Errorf("only %d rounds were %s", both.seen[what], what)
 		}
 	}

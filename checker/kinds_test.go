@@ -36,7 +36,7 @@ func TestAFaultIsJudgedByWhatItDoes(t *testing.T) {
 			sameUnderOtherNames(t, file+": "+c.name, fromLog(t, c.history))
 		}
 	}
-	rounds := testkit.Size(800, 20_000)
+	rounds := testkit.Size(200, 800, 20_000)
 	for round := range rounds {
 		g := newGossip(uint64(round), 12)
 		g.twoGrants()

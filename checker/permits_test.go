@@ -9,7 +9,7 @@ import (
 // TestSemaphoresAreReadAsWritten checks that the checker and the literal implementation of the laws (package slow)
 // agree on locks with two permits. It uses small histories that contain almost everything that a history can record.
 func TestSemaphoresAreReadAsWritten(t *testing.T) {
-	rounds := testkit.Size(2_000, 60_000)
+	rounds := testkit.Size(500, 2_000, 60_000)
 	seen := compareReadings(t, rounds, func(g *gossip, round int) {
 		g.anything(12 + round%30)
 		g.rewrite()

@@ -21,7 +21,7 @@ var stream = flag.Uint64("stream", 9, "the random stream of the histories that a
 // on every law. It uses small histories that contain almost everything that a history can record, whether it makes
 // sense or not.
 func TestTheLawsAreReadAsWritten(t *testing.T) {
-	rounds := testkit.Size(2_000, 60_000)
+	rounds := testkit.Size(500, 2_000, 60_000)
 	seen := compareReadings(t, rounds, func(g *gossip, round int) {
 		g.anything(12 + round%30)
 		g.rewrite()
@@ -48,7 +48,7 @@ func TestTheLawsAreReadAsWritten(t *testing.T) {
 // TestCausesAreReadAsWritten checks that both implementations find the same causes. It uses histories of two grants
 // that overlap, with all kinds of records of their keys.
 func TestCausesAreReadAsWritten(t *testing.T) {
-	rounds := testkit.Size(6_000, 60_000)
+	rounds := testkit.Size(1_500, 6_000, 60_000)
 	seen := compareReadings(t, rounds, func(g *gossip, _ int) { g.twoGrants() })
 	for _, kind := range []CauseKind{CountedWithoutQuorum, GrantedTwice, DeposedMaster, ValidityMiscounted,
 		ExpiredEarly, LeaseNotRechecked, RemovedByNonOwner, RemovedByOwner, LostInCrash, LostInFailover, SessionExpired,
@@ -65,7 +65,7 @@ func TestCausesAreReadAsWritten(t *testing.T) {
 // TestReignsAreReadAsWritten compares the two implementations on two grants of a service whose members replace each
 // other as leader. Each new leader takes over the leases.
 func TestReignsAreReadAsWritten(t *testing.T) {
-	rounds := testkit.Size(6_000, 60_000)
+	rounds := testkit.Size(1_500, 6_000, 60_000)
 	seen := compareReadings(t, rounds, func(g *gossip, _ int) {
 		g.reigns = true
 		g.twoGrants()
@@ -80,7 +80,7 @@ func TestReignsAreReadAsWritten(t *testing.T) {
 // TestJoinedKeysAreReadAsWritten compares the two implementations on a client that sets no key of its own. It extends
 // the key of another client, like a reader that joins other readers. A third client gets the lock as well.
 func TestJoinedKeysAreReadAsWritten(t *testing.T) {
-	rounds := testkit.Size(3_000, 60_000)
+	rounds := testkit.Size(750, 3_000, 60_000)
 	seen := compareReadings(t, rounds, func(g *gossip, _ int) { g.joinedKey() })
 	for _, kind := range []CauseKind{ValidityMiscounted, ExpiredEarly, RemovedByNonOwner, RemovedByOwner,
 		CauseNotRecorded} {

@@ -71,7 +71,7 @@ func TestStandstillIsWhatTheLawSays(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	var c Checker
 	seen := map[string]int{}
-	for range testkit.Size(20_000, 60_000) {
+	for range testkit.Size(5_000, 20_000, 60_000) {
 		h := randomWaits(r)
 		got := c.CheckOnly(h, []Law{DeadlockFreedom}).Findings[0]
 		want := slow.Of(h, string(DeadlockFreedom))
@@ -85,7 +85,7 @@ func TestStandstillIsWhatTheLawSays(t *testing.T) {
 	}
 	for _, what := range []string{"holds", "undecided", string(StuckBehindCrashed), string(StuckBehindUncapped),
 		string(StuckInCycle), string(StuckWithoutHolder), string(NoQuorumLeft)} {
-		if seen[what] < testkit.Size(15, 50) {
+		if seen[what] < testkit.Size(3, 15, 50) {
 			t.Errorf("only %d rounds were %s", seen[what], what)
 		}
 	}

@@ -82,7 +82,7 @@ func drawn(t *testing.T, k nemesis.Kind, seeds uint64, change func(*draw.Mix)) (
 
 func TestEveryKindIsDrawnWrittenAndShrunkLikeItsTwin(t *testing.T) {
 	twins := nemesis.Twins(t)
-	usage, many := nemesis.Usage(), uint64(testkit.Size(12, 40))
+	usage, many := nemesis.Usage(), uint64(testkit.Size(3, 12, 40))
 	for _, k := range slices.Sorted(maps.Keys(twins)) {
 		twin := twins[k]
 		alike(t, "usage", usage[k-1], usage[twin-1])
@@ -167,7 +167,7 @@ func stalls(s *scenarios.Scenario) (list []nemesis.Fault) {
 // with that kind replaced by its twin (see Twins).
 func TestDrawnFaultsAreJudgedLikeTheirTwins(t *testing.T) {
 	twins := nemesis.Twins(t)
-	seeds := uint64(testkit.Size(2, 12))
+	seeds := uint64(testkit.Size(2, 2, 12))
 	struck := map[nemesis.Kind]int{}
 	for _, text := range replicatedAndConsensus {
 		for _, k := range slices.Sorted(maps.Keys(twins)) {
@@ -292,7 +292,7 @@ func TestEveryKindIsPlacedLikeItsTwin(t *testing.T) {
 			"lock: {protocol: set-nx-px, ttl: 2s, retry: {delay: 1s}, clock: wall}\npromise: [ownership]\n",
 		"name: x\nservers: {redis: 1, replicas: 1}\nnetwork: {delay: 1ms}\nlock: {protocol: set-nx-px, ttl: 2s}\n",
 		"name: x\nservers: {etcd: 3}\nnetwork: {delay: 1ms}\nlock: {protocol: etcd, ttl: 2s}\n",
-	} {
+	}[:testkit.Size(1, 3, 3)] {
 		s := parsed(t, "verified.yaml", []byte(text))
 		scope := verify.ScopeOf(s)
 		placed := map[nemesis.Kind]string{}

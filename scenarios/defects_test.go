@@ -9,6 +9,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
@@ -192,7 +193,7 @@ func TestEachDefectBreaksALockThatIsSoundWithoutIt(t *testing.T) {
 	for _, d := range defects {
 		t.Run(d.path+"="+d.value, func(t *testing.T) {
 			sound, broken := d.parse(t)
-			for seed := range uint64(20) {
+			for seed := range uint64(testkit.Size(4, 20, 20)) {
 				if f := judged(t, sound, seed).Of(d.law); f.Outcome == checker.Violated {
 					t.Errorf("seed %d, without the defect: %s", seed, f.Explanation)
 				}

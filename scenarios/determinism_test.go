@@ -79,7 +79,7 @@ func fingerprint(b *strings.Builder, r *Runner, plan nemesis.Plan) error {
 // compares runs within one process, and with one thread and two.
 // If the golden file must change, a seed no longer gives the run that it gave before.
 func TestRunsRepeatToTheByte(t *testing.T) {
-	seeds := uint64(testkit.Size(1, allSeeds))
+	seeds := uint64(testkit.Size(1, 1, allSeeds))
 	if *testkit.Update {
 		seeds = allSeeds
 	}

@@ -23,7 +23,7 @@ func TestEveryExtremeOfASettingRuns(t *testing.T) {
 	if raceEnabled {
 		t.Skip("thousands of runs, each on one goroutine")
 	}
-	nth := testkit.Size(12, 1) // by default, a sample is tried, which is another one for each protocol
+	nth := testkit.Size(48, 12, 1) // by default, a sample is tried, which is another one for each protocol
 	for n, d := range locks.Definitions() {
 		t.Run(string(d.Name), func(t *testing.T) {
 			t.Parallel()
@@ -51,7 +51,7 @@ func TestEveryExtremeOfASettingRuns(t *testing.T) {
 				}
 			}
 			runsAnyway(t, least)
-			if tried < testkit.Size(4, 10) {
+			if tried < testkit.Size(2, 4, 10) {
 				t.Errorf("only %d extremes could be tried", tried)
 			}
 		})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
 // replicated returns a scenario of a Redlock with five masters that have one replica each. All five masters grant
@@ -29,7 +30,7 @@ func TestARedlockLosesItsLockWithAMajorityOfFailovers(t *testing.T) {
 	for _, contact := range []string{"sequential", "parallel"} {
 		for losing := 1; losing <= 5; losing++ {
 			s := parseText(t, replicated(losing, ", contact: "+contact))
-			for seed := range uint64(20) {
+			for seed := range uint64(testkit.Size(4, 20, 20)) {
 				v := judged(t, s, seed)
 				f := v.Of(checker.LeaseExclusion)
 				switch lost := f.Outcome == checker.Violated; {

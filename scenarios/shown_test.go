@@ -235,7 +235,7 @@ func (c *change) shows(j format.Judgment) bool {
 // the test is short, default or full.
 func judgedWith(t *testing.T, s *Scenario, faults []nemesis.Fault) (all []format.Judgment) {
 	t.Helper()
-	seeds := testkit.Size(2, 100)
+	seeds := testkit.Size(2, 2, 100)
 	if raceEnabled {
 		seeds = 2
 	}

@@ -25,7 +25,10 @@ func plansPerScenario() int {
 func TestTheCheckerReadsTheLawsAsWritten(t *testing.T) {
 	seen := make(chan map[string]int, len(Names()))
 	t.Run("scenarios", func(t *testing.T) {
-		for _, name := range Names() {
+		for i, name := range Names() {
+			if i%testkit.Size(3, 1, 1) > 0 {
+				continue
+			}
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				seen <- compareReadings(t, named(t, name))

@@ -32,7 +32,7 @@ func TestEveryProtocolsFileComesOutAsItSays(t *testing.T) {
 	for _, k := range Kinds() {
 		s := parse(t, k.Starter("my-lock", DefaultFile))
 		runner := NewRunner(s)
-		for i := range uint64(testkit.Size(12, 1000)) {
+		for i := range uint64(testkit.Size(3, 12, 1000)) {
 			seed := i
 			if i < uint64(len(late)) {
 				seed = late[i]

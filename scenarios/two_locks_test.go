@@ -59,7 +59,7 @@ func TestGivingUpALockDoesNotEndAnother(t *testing.T) {
 					continue // the word requires other settings
 				}
 				r := NewRunner(s)
-				for seed := range uint64(testkit.Size(1, 8)) {
+				for seed := range uint64(testkit.Size(1, 1, 8)) {
 					result, err := r.Run(nemesis.Plan{Seed: seed})
 					if err != nil {
 						t.Fatal(err)
@@ -106,7 +106,7 @@ func TestWhoGivesUpALockLeavesNothingBehind(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := NewRunner(s)
-			for seed := range uint64(testkit.Size(25, 1000)) {
+			for seed := range uint64(testkit.Size(6, 25, 1000)) {
 				p := nemesis.Plan{Seed: seed, Faults: random.Draw(seed)}
 				result, err := r.Run(p)
 				if err != nil {

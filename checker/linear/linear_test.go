@@ -97,7 +97,7 @@ func sectionsByForce(inside, left []MutexOp, permits int) bool {
 func TestALockAgreesWithItsDefinition(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	seen := map[Answer]int{}
-	for range testkit.Size(20_000, 400_000) {
+	for range testkit.Size(5_000, 20_000, 400_000) {
 		sections, permits := 2+r.IntN(3), 1+r.IntN(2)
 		at := r.Perm(4 * sections)
 		var ops []MutexOp

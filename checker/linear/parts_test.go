@@ -56,7 +56,7 @@ func crowd(r *rand.Rand, sections int, broken bool) []MutexOp {
 func TestPartsAnswerAsTheWhole(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 19))
 	seen, divided := map[Answer]int{}, 0
-	for round := range testkit.Size(1000, 3000) {
+	for round := range testkit.Size(250, 1000, 3000) {
 		ops := crowd(r, 1+round%40, round%2 == 0)
 		want := whole(ops)
 		if want == Unknown {
@@ -81,7 +81,7 @@ func TestPartsAnswerAsTheWhole(t *testing.T) {
 			seen[got]++
 		}
 	}
-	least := testkit.Size(300, 1000)
+	least := testkit.Size(75, 300, 1000)
 	if seen[Linearizable] < least || seen[Refuted] < least || seen[TooMany] < least || divided < 3*least {
 		t.Errorf("%v, %d fell into parts", seen, divided)
 	}

@@ -104,7 +104,7 @@ func overlapAsWritten(h *history.History) bool {
 // overlapAsWritten.
 func TestReadingsAreReadAsWritten(t *testing.T) {
 	seen := map[string]int{}
-	for seed := range uint64(testkit.Size(2_000, 6_000)) {
+	for seed := range uint64(testkit.Size(500, 2_000, 6_000)) {
 		h := rumour(seed, 4+int(seed%12))
 		for _, rec := range []history.Recording{{}, {Reading: history.Strict}, {Reentrant: true},
 			{Reading: history.Strict, Reentrant: true}} {
@@ -136,7 +136,7 @@ func TestReadingsAreReadAsWritten(t *testing.T) {
 	}
 	for _, what := range []string{"default false", "default true", "strict false", "strict true"} {
 		for _, violated := range []string{" true", " false"} {
-			if n := seen[what+violated]; n < testkit.Size(160, 500) {
+			if n := seen[what+violated]; n < testkit.Size(40, 160, 500) {
 				t.Errorf("%s, violated%s: %d histories only of %v", what, violated, n, seen)
 			}
 		}

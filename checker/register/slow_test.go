@@ -205,7 +205,7 @@ func format(events []history.Event) (text string) {
 // TestEverySmallHistoryIsJudgedAsDefined checks all histories of three processes and five events (six events in a full
 // run).
 func TestEverySmallHistoryIsJudgedAsDefined(t *testing.T) {
-	length := testkit.Size(5, 6)
+	length := testkit.Size(2, 5, 6)
 	seen := map[checker.Outcome]int{}
 	var grow func(events []history.Event)
 	grow = func(events []history.Event) {
@@ -225,7 +225,7 @@ func TestEverySmallHistoryIsJudgedAsDefined(t *testing.T) {
 
 // TestRandomHistoriesAreJudgedAsDefined checks random histories of three processes and fourteen events.
 func TestRandomHistoriesAreJudgedAsDefined(t *testing.T) {
-	rounds := testkit.Size(2000, 200_000)
+	rounds := testkit.Size(500, 2000, 200_000)
 	seen := map[checker.Outcome]int{}
 	for round := range rounds {
 		r := rand.New(rand.NewPCG(uint64(round), 14))

@@ -8,6 +8,7 @@ package testkit
 import (
 	"flag"
 	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -29,20 +30,35 @@ func init() { debug.SetGCPercent(1600) }
 // .ci/full, and -short is not set.
 func Full() bool { return os.Getenv("FENCEPOST_FULL") != "" && !testing.Short() }
 
-// Size returns how much a test tries: its second argument in a full run, otherwise its first.
-func Size(everyday, full int) int {
-	if Full() {
+// Thorough reports whether a test tries more than it does on a developer's machine: in a full run, and in continuous
+// integration (CI=true) unless -short is set.
+func Thorough() bool { return Full() || os.Getenv("CI") == "true" && !testing.Short() }
+
+// Size returns how much a test tries: its first argument every day, the second in continuous integration, and the third
+// in a full run.
+func Size(everyday, thorough, full int) int {
+	switch {
+	case Full():
 		return full
+	case Thorough():
+		return thorough
 	}
 	return everyday
 }
 
-// Sample returns the part of a list that a test tries: all of it in a full run, and by default every third element. The
-// first element depends on the name of the test, so that each element is tried by some tests.
+// Sample returns the part of a list that a test tries: all of it in a full run, every third element in continuous
+// integration, and every twelfth otherwise, but at least one. The first element depends on the name of the test, so
+// that each element is tried by some tests.
 func Sample[T any](t testing.TB, list []T) (some []T) {
-	const nth = 3
-	if Full() {
+	nth := 12
+	switch {
+	case Full():
 		return list
+	case Thorough():
+		nth = 3
+	}
+	if nth = min(nth, len(list)); nth == 0 {
+		return nil
 	}
 	first := 0
 	for _, letter := range []byte(t.Name()) {
@@ -52,6 +68,25 @@ func Sample[T any](t testing.TB, list []T) (some []T) {
 		some = append(some, list[i])
 	}
 	return some
+}
+
+// ThoroughOnly skips a test that has no useful everyday size, except in continuous integration and in a full run.
+func ThoroughOnly(t testing.TB) {
+	t.Helper()
+	if !Thorough() {
+		t.Skip("left to continuous integration: CI=true")
+	}
+}
+
+// OneIn skips a subtest, except in continuous integration, in a full run, and if it is one of those that are tried
+// every day: about one of n, chosen by a hash of its name.
+func OneIn(t testing.TB, n uint32) {
+	t.Helper()
+	h := fnv.New32a()
+	h.Write([]byte(t.Name()))
+	if h.Sum32()%n > 0 {
+		ThoroughOnly(t)
+	}
 }
 
 // FullOnly skips a test that has no useful smaller size, unless this is a full run.

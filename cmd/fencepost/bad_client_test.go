@@ -102,6 +102,7 @@ func TestBadClients(t *testing.T) {
 			if i%4 != 1 {
 				testkit.FullOnly(t)
 			}
+			testkit.OneIn(t, 3)
 			for k, condition := range []string{"True", sometimes} {
 				worker := write(fmt.Sprintf("worker-%d-%d.py", i, k), fmt.Sprintf(badWorker, condition, c.does), 0o600)
 				exploresBad(t, scenario, "/usr/bin/python3 "+worker, k == 1, c.wants)

@@ -43,7 +43,7 @@ func TestAHistoryIsJudgedAsItsRunWas(t *testing.T) {
 		return doc, code
 	}
 	for i, name := range scenarios.Names() {
-		if i%6 != 0 && !testkit.Full() {
+		if i%testkit.Size(24, 6, 1) != 0 {
 			continue
 		}
 		was, _ := report("run", name, "--json", "--out", name)
@@ -328,6 +328,7 @@ func allocated() uint64 {
 // TestPagesOfManyStaySmall checks that histories with a thousand simultaneous holders, five hundred locks or ten
 // thousand sections give pages that a browser can show. Both the text and the page must say what they leave out.
 func TestPagesOfManyStaySmall(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	t.Parallel()
 	const mostFiles, mostBytes = 13, 8 << 20
 	for name, c := range map[string]struct {

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
 // forUsers lists the packages whose exported names are meant for programs outside this repository. In these tests,
@@ -66,6 +68,7 @@ var neededAlone = map[string][]string{
 // three cases: code of another package mentions it; it is part of something used, such as a type in a signature or a
 // value of a type; or it is a method that an interface requires.
 func TestExportedNamesHaveUsers(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	t.Parallel()
 	h := readHouse(t)
 	alone := slices.Concat(slices.Collect(maps.Values(neededAlone))...)

@@ -309,6 +309,7 @@ func TestInterruptedCommandsReportWhatTheyFound(t *testing.T) {
 // TestAnInterruptedAgreementReportsItsRows checks that an interrupted live --agree reports every row that was finished
 // before the signal, and the scenario that was running at the signal.
 func TestAnInterruptedAgreementReportsItsRows(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	if !runsHere([]string{"live"}) {
 		t.Skip("live runs on Linux")
 	}

@@ -21,6 +21,7 @@ import (
 // kills some of them as a fault, and shrinks plans. Afterward, its clients and the processes that they started must be
 // gone, and the folder for temporary files must be empty. In a full run (see testkit.Full) the test kills it 100 times.
 func TestAKilledSearchLeavesNothing(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	if err := traced.Allowed(); err != nil {
 		testkit.Lacks(t, err)
 	}
@@ -35,7 +36,7 @@ func TestAKilledSearchLeavesNothing(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(1, 1))
 	most := 0
-	for n := range testkit.Size(6, 100) {
+	for n := range testkit.Size(3, 6, 100) {
 		command := []string{worker, script}[n%2]
 		mark := fmt.Sprintf("FENCEPOST_TEST_MARK=%d/%d", os.Getpid(), n)
 		c := exec.Command(os.Args[0], "explore", scenario, "--seeds", "1000", "--client", command, "--out",

@@ -14,7 +14,7 @@ import (
 func TestAMisspelledPatternGetsOneThatFinds(t *testing.T) {
 	words := slices.Compact(slices.Sorted(slices.Values(searched())))
 	wrong, slips := 0, 0
-	step := testkit.Size(200, 4)
+	step := testkit.Size(800, 200, 4)
 	for i, word := range words {
 		if len(word) < 5 || len(word) > 20 || i%step > 0 {
 			continue

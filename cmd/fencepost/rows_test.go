@@ -23,7 +23,7 @@ import (
 func eachReport(t *testing.T, change func(*scenarios.Scenario), look func(s *scenarios.Scenario, run *single.Run)) {
 	t.Helper()
 	for i, name := range scenarios.Names() {
-		if !testkit.Full() && i%3 != 0 {
+		if i%testkit.Size(12, 3, 1) != 0 {
 			continue
 		}
 		s, err := scenarios.Named(name)
@@ -83,7 +83,7 @@ func TestWhatIsNotJudgedSaysWhy(t *testing.T) {
 			}
 		}
 	})
-	if reasons < 100 {
+	if reasons < testkit.Size(25, 100, 100) {
 		t.Errorf("only %d reasons", reasons)
 	}
 }
@@ -128,7 +128,7 @@ func TestAFaultThatDidNothingIsReported(t *testing.T) {
 			t.Errorf("%s: %d faults did nothing, and the opening says %q", s.Name, idle, said)
 		}
 	})
-	if seen[true] < 10 || seen[false] < 10 {
+	if least := testkit.Size(3, 10, 10); seen[true] < least || seen[false] < least {
 		t.Errorf("only %v faults", seen)
 	}
 }

@@ -155,10 +155,7 @@ func TestTheAgainLineRunsOnTheSameServers(t *testing.T) {
 // that do not belong to the run stay.
 func TestAKilledRunLeavesNothingForEver(t *testing.T) {
 	t.Parallel()
-	kills := 3
-	if testkit.Full() {
-		kills = 60
-	}
+	kills := testkit.Size(1, 3, 60)
 	here := usersRedis(t)
 	ask := asker(t, here)
 	ask("SET mine 1")

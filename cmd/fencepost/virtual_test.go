@@ -46,6 +46,7 @@ func TestWorkersInVirtualTime(t *testing.T) {
 		another := met[c.worker] || c.worker == "curator"
 		met[c.worker] = true
 		t.Run(c.worker+c.argument, func(t *testing.T) {
+			testkit.OneIn(t, 3)
 			if another { // than one for each language and kind of servers
 				testkit.FullOnly(t)
 			}
@@ -54,7 +55,7 @@ func TestWorkersInVirtualTime(t *testing.T) {
 			}
 			command := strings.TrimPrefix(workerCommand(t, c.worker), "exec ") + c.argument
 			const twice = 32 // a run is made twice if its seed is one more than a multiple of this number
-			for n := range testkit.Size(1, 30) {
+			for n := range testkit.Size(1, 1, 30) {
 				seed := strconv.Itoa(1 + twice*n)
 				var out, problems bytes.Buffer
 				code := run([]string{"run", c.scenario, "--client", command, "--seed", seed, "--out",
@@ -72,6 +73,7 @@ func TestWorkersInVirtualTime(t *testing.T) {
 // the same time only if their requests have no timeout. The worker does not learn when client-go renews its lease, so
 // the lease that it reports does not overlap another one.
 func TestTheTimeOutOfRequestsSavesClientGo(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	if err := traced.Allowed(); err != nil {
 		testkit.Lacks(t, err)
 	}
@@ -163,6 +165,7 @@ func asPasted(report string) string {
 // Even then, nobody releases a lock that another client holds, because the library compares its value first. By
 // default, the search is cut short and remains undecided.
 func TestEachFaultOfARunOfPrograms(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	if err := traced.Allowed(); err != nil {
 		testkit.Lacks(t, err)
 	}
@@ -181,7 +184,7 @@ func TestEachFaultOfARunOfPrograms(t *testing.T) {
 		return code, asPasted(out.String() + problems.String())
 	}
 	wantCode, want, more := exitUndecided, "the budget of runs is used up", []string{"--requests", "--budget", "5"}
-	if testkit.Size(0, 1) == 1 {
+	if testkit.Size(0, 0, 1) == 1 {
 		wantCode, want = exitExpected, "single faults breaks ownership"
 		more = more[:1]
 	}
@@ -213,6 +216,7 @@ func TestEachFaultOfARunOfPrograms(t *testing.T) {
 // after a crash for longer than a lease, and servers that fsync each write. Unless this is a full run (see
 // testkit.Full), the search ends early and its result is undecided.
 func TestAdviceForPrograms(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	if err := traced.Allowed(); err != nil {
 		testkit.Lacks(t, err)
 	}
@@ -231,7 +235,7 @@ faults:
 		t.Fatal(err)
 	}
 	cpu, wantCode, wants := "1s", exitUndecided, []string{"The search has used its 1s of processor time (--cpu)."}
-	if testkit.Size(0, 1) == 1 {
+	if testkit.Size(0, 0, 1) == 1 {
 		cpu, wantCode = "0", exitExpected
 		wants = []string{"Set restart delay to 12s: then every promise is kept", "append-fsync: always ✓"}
 	}
@@ -260,6 +264,7 @@ type breakable struct {
 // worker must keep its promise. If sound is set, the worker with that argument must keep the promise even under the
 // fault.
 func TestExploreFindsWhatBreaksAWorker(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	for _, c := range []breakable{
 		// ioredis waits for answers indefinitely, so using() does not tell its routine that the lock is lost.
 		{"redlock-js", "using.js", "", "using.yaml", 1, 29, "cut client-1 | redis-1 redis-2 after acquired",
@@ -282,7 +287,7 @@ func TestExploreFindsWhatBreaksAWorker(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.struck(t, dir, command)
-			if testkit.Size(0, 1) == 1 {
+			if testkit.Size(0, 0, 1) == 1 {
 				c.isFound(t, dir, command)
 			}
 		})

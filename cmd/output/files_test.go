@@ -32,7 +32,7 @@ func take(t *testing.T, dir string) *Files {
 func TestNoFileOfOthersIsLost(t *testing.T) {
 	names := []string{"plan.txt", "seed-1/plan.txt", "seed-1/notes.txt", "seed-2/plan.txt"}
 	refused, stale := 0, 0
-	for seed := range uint64(testkit.Size(20, 60)) {
+	for seed := range uint64(testkit.Size(5, 20, 60)) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		dir := t.TempDir()
 		theirs := map[string]string{} // the latest content that the person has written

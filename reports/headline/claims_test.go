@@ -19,10 +19,7 @@ import (
 // TestEveryNumberOfAHeadlineIsRight computes from the history how many clients were inside together, for how long, and
 // how many other laws held, and compares this with the headline. A headline may contain no other numbers.
 func TestEveryNumberOfAHeadlineIsRight(t *testing.T) {
-	rounds := 2
-	if testkit.Full() {
-		rounds = 30
-	}
+	rounds := testkit.Size(1, 2, 30)
 	w, headlines, numbers := claims.NewWrongs(t), 0, 0
 	claims.Runs(t, rounds, func(r *claims.Run) bool {
 		hold := func(f *checker.Finding, text string) {

@@ -194,7 +194,7 @@ func TestFilesComeOutAsTheyClaim(t *testing.T) {
 func TestExploresWhatHasNoFaults(t *testing.T) {
 	s := parsed(t, "name: mine\nservers: {redis: 1}\nlock: {protocol: set-nx-px, release: del, ttl: 2s} # ours\n"+
 		"work: {hold: 1s, cycles: 2}\nmix: {weights: {pause: 1}}\npromise: [ownership]\n")
-	seeds := testkit.Size(10, 60)
+	seeds := testkit.Size(10, 10, 60)
 	a := advice(t, s, seeds)
 	if a.Own || a.Explored != seeds || len(a.Plans) == 0 || !slices.Equal(a.Broken, []checker.Law{checker.Ownership}) {
 		t.Fatalf("%+v", a)
@@ -235,7 +235,7 @@ func TestAFileWithACommentInBracesIsNotRewritten(t *testing.T) {
 func TestAPromiseInSoManyWordsIsNotWaived(t *testing.T) {
 	s := parsed(t, "name: mine\nservers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 2s}\nwork: {hold: 1s}\n"+
 		"faults:\n  - pause client-1 for 9s after acquired\npromise: [mutual-exclusion, deadlock-freedom]\n")
-	a := advice(t, s, testkit.Size(2, 60))
+	a := advice(t, s, testkit.Size(2, 2, 60))
 	if a.saved() || len(a.ByNature) > 0 || !slices.Equal(a.Broken, []checker.Law{checker.MutualExclusion}) {
 		t.Errorf("saved %v by %v, by nature %v, broken %v", a.saved(), a.Mending, a.ByNature, a.Broken)
 	}
@@ -249,9 +249,10 @@ func TestNothingBrokenIsSaid(t *testing.T) {
 }
 
 func TestAdviceDoesNotDependOnWorkers(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	said := func(workers int) (text string) {
 		a, err := Try(context.Background(), named(t, "setnx-holder-crash"),
-			Options{From: 7, Seeds: testkit.Size(2, 20), Crew: campaign.Crew{Workers: workers}})
+			Options{From: 7, Seeds: testkit.Size(2, 2, 20), Crew: campaign.Crew{Workers: workers}})
 		if err != nil {
 			t.Fatal(err)
 		}

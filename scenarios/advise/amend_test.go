@@ -130,8 +130,9 @@ func TestTextRefusesWhatItCannotKeep(t *testing.T) {
 // The keys of every scenario of the catalogue are removed, changed and set again. The function rewritten compares its
 // text with a Document after the same edits, and fails if they differ.
 func TestTextDoesWhatADocumentDoes(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	for i, name := range scenarios.Names() {
-		if i%20 > 0 && !testkit.Full() {
+		if i%testkit.Size(60, 20, 1) > 0 {
 			continue
 		}
 		s, err := scenarios.Named(name)

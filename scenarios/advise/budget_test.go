@@ -40,7 +40,7 @@ func TestASearchWithinABudgetSaysWhatItLeftOut(t *testing.T) {
 		t.Fatalf("with a budget that suffices: %s", whole.conclusion())
 	}
 	saved, undecided := 0, 0
-	for runs := 1; runs < spent; runs *= testkit.Size(32, 2) {
+	for runs := 1; runs < spent; runs *= testkit.Size(32, 32, 2) {
 		a, _ := within(t, context.Background(), s, runs, 1+2*(runs%2))
 		if !a.OutOfBudget {
 			break
@@ -153,7 +153,7 @@ func TestALockWithoutAnEndIsNeverCheap(t *testing.T) {
 func TestALockThatBreaksWithoutFaultsIsAskedAboutThat(t *testing.T) {
 	s := parsed(t, "name: mine\nservers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 3s, reentrant: uncounted, "+
 		"extension: {}}\nwork: {cycles: 2, writes: 1, hold: 1s, nested: on}\npromise: [lease-exclusion, ownership]\n")
-	a := advice(t, s, testkit.Size(2, 40))
+	a := advice(t, s, testkit.Size(2, 2, 40))
 	if !a.Own || a.Explored > 0 || !slices.Equal(a.Broken, []checker.Law{checker.LeaseExclusion}) || !a.saved() ||
 		a.Mending[0].String() != "lock.reentrant: counted" {
 		t.Errorf("%+v", a)

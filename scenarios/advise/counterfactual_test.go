@@ -22,14 +22,14 @@ const (
 // each sentence of a remedy. In 98% of the cases, this must help, and the scenario must not follow the remedy already.
 // With FENCEPOST_FULL=1, the test tries a thousand violations, at most 25 for each pair of law and cause.
 func TestCausesAreNecessaryAndRemediesHelp(t *testing.T) {
-	from, enough, each := uint64(everydayAssembly), 25, 2
+	from, enough, each := uint64(everydayAssembly), testkit.Size(12, 25, 1000), testkit.Size(2, 2, 25)
 	if testkit.Full() {
-		from, enough, each = fullAssembly, 1000, 25
+		from = fullAssembly
 	}
 	wrongs := claims.NewWrongs(t)
 	// The default test tries so few remedies that a single failure would already exceed 2%. It therefore tolerates
 	// two, because one scenario may lead to two findings with the same remedy.
-	spare := testkit.Size(2, 0)
+	spare := testkit.Size(2, 2, 0)
 	n, r := claims.NewNecessity(t, wrongs), newRemedyTrials(t, wrongs)
 	causes, last := map[string]int{}, uint64(0)
 	assembledStories(t, from, each, func(s *claims.Story) bool {

@@ -87,7 +87,7 @@ func TestRemediesHelpInARedisCluster(t *testing.T) {
 	r := newRemedyTrials(t, claims.NewWrongs(t))
 	protocols := onClusters(t)
 	elections := 0
-	for seed := range uint64(testkit.Size(16, 600)) {
+	for seed := range uint64(testkit.Size(4, 16, 600)) {
 		s, p := assembleCluster(t, seed+1, protocols)
 		result, err := scenarios.NewRunner(s).Run(p)
 		if err != nil {
@@ -104,7 +104,7 @@ func TestRemediesHelpInARedisCluster(t *testing.T) {
 	}
 	r.report()
 	t.Logf("%d plans lost a lock in an election", elections)
-	if elections < testkit.Size(16, 600)/8 {
+	if elections < testkit.Size(4, 16, 600)/8 {
 		t.Errorf("only %d plans lost a lock in an election", elections)
 	}
 	if r.idle()+r.inForce() > 0 {

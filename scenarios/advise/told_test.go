@@ -166,7 +166,7 @@ func TestRemediesAreConfirmed(t *testing.T) {
 	for _, text := range further {
 		all = append(all, parsed(t, text))
 	}
-	seeds := testkit.Size(1, 3)
+	seeds := testkit.Size(1, 1, 3)
 	for _, s := range testkit.Sample(t, all) {
 		runner := scenarios.NewRunner(s)
 		for seed := range uint64(seeds) {

@@ -15,10 +15,7 @@ import (
 // violated. Every reason that a finding gives (a record of a server or of the resource, a lease, a fault) must have
 // happened by then. The finding itself must not give a later time for the violation.
 func TestACauseLiesBeforeItsEffect(t *testing.T) {
-	rounds, each := 2, 1
-	if testkit.Full() {
-		rounds, each = 50, 4
-	}
+	rounds, each := testkit.Size(1, 2, 50), testkit.Size(1, 1, 4)
 	w, stories := NewWrongs(t), map[checker.Law]int{}
 	var of *Run
 	var literal slow.Verdict

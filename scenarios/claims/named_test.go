@@ -11,10 +11,7 @@ import (
 // tolerates one mistake of each kind in a hundred names. FENCEPOST_FULL=1 continues until a thousand names have been
 // tried.
 func TestFaultsThatAStoryNamesAreNecessary(t *testing.T) {
-	enough, rounds, each := 60, 10, 1
-	if testkit.Full() {
-		enough, rounds, each = 1000, 500, 2
-	}
+	enough, rounds, each := testkit.Size(20, 60, 1000), testkit.Size(10, 10, 500), testkit.Size(1, 1, 2)
 	wrongs := NewWrongs(t)
 	n := NewNecessity(t, wrongs)
 	Stories(t, rounds, each, func(s *Story) bool {

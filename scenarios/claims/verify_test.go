@@ -47,7 +47,7 @@ func TestWhatAVerificationPassesNoExplorationBreaks(t *testing.T) {
 	tried := newTally(t, "verified, then explored")
 	passed := 0
 	for i, text := range small() {
-		if !testkit.Full() && i%3 > 0 {
+		if i%testkit.Size(9, 3, 1) > 0 {
 			continue
 		}
 		text = fmt.Sprintf("name: small-%d\n%smix: {faults: 1, without: [jump of servers, crash losing everything of "+
@@ -98,7 +98,7 @@ func TestWhatAVerificationPassesNoExplorationBreaks(t *testing.T) {
 		}
 	}
 	t.Logf("%d verifications passed", passed)
-	if passed < 10 {
+	if passed < testkit.Size(3, 10, 10) {
 		t.Errorf("only %d verifications passed", passed)
 	}
 }

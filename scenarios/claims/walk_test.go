@@ -21,7 +21,7 @@ func TestAWalkGoesEverywhere(t *testing.T) {
 			t.Errorf("%s: %s, and again %s", s.Name, p, q)
 		}
 		struck := map[string]bool{}
-		for seed := range uint64(200) {
+		for seed := range uint64(testkit.Size(50, 200, 200)) {
 			p := w.Plan(seed)
 			if n := len(p.Faults); n < fewest || n > most {
 				t.Fatalf("%s: %d faults", s.Name, n)
@@ -43,7 +43,7 @@ func TestAWalkGoesEverywhere(t *testing.T) {
 		}
 	}
 	for _, k := range nemesis.Kinds {
-		if kinds[k] < 20 {
+		if kinds[k] < testkit.Size(5, 20, 20) {
 			t.Errorf("%d faults of the kind %q", kinds[k], k)
 		}
 	}
@@ -55,10 +55,7 @@ func TestAWalkGoesEverywhere(t *testing.T) {
 
 // TestWhatIsKeptShowsTheRun parses the stored file of a run, and checks that it gives the same plan and the same run.
 func TestWhatIsKeptShowsTheRun(t *testing.T) {
-	rounds, nth := 2, 4
-	if testkit.Full() {
-		rounds, nth = 30, 1
-	}
+	rounds, nth := testkit.Size(1, 2, 30), testkit.Size(8, 4, 1)
 	kept, seen := 0, 0
 	Runs(t, rounds, func(r *Run) bool {
 		if seen++; seen%nth > 0 {

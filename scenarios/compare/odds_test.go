@@ -59,8 +59,8 @@ func compareWithSum(t *testing.T, o Odds) {
 }
 
 func TestMeasuredLossesAgreeWithTheFormula(t *testing.T) {
-	runs := 4000
-	if !testkit.Full() || raceEnabled {
+	runs := testkit.Size(100, 200, 4000)
+	if raceEnabled {
 		runs = 200
 	}
 	for _, asked := range []Odds{

@@ -169,7 +169,7 @@ func TestMutantsAreCaughtByTheLawsThatTheyBreak(t *testing.T) {
 }
 
 func TestSoundLocksKeepTheirPromisesUnderRandomFaults(t *testing.T) {
-	seeds := testkit.Size(10, 150)
+	seeds := testkit.Size(2, 10, 150)
 	for _, name := range corpus.Names() {
 		s := lock(t, name)
 		e, err := search.NewExploration(s, 0, seeds, search.Whole)

@@ -26,6 +26,7 @@ const (
 // A full test measures all mutants again that are caught within 100 runs. With FENCEPOST_ESTIMATES=1 all mutants are
 // measured again, which takes 15 minutes of processor time, and with -update the table is also rewritten.
 func TestTheEstimatesAreThoseOfTheReport(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	file, err := os.ReadFile(estimatesFile)
 	if err != nil {
 		t.Fatal(err)

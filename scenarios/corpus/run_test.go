@@ -24,7 +24,7 @@ func someMutants(t *testing.T) {
 	all := mutants
 	t.Cleanup(func() { mutants = all })
 	mutants = nil
-	for i := 0; i < len(all); i += testkit.Size(5, 1) {
+	for i := 0; i < len(all); i += testkit.Size(20, 5, 1) {
 		mutants = append(mutants, all[i])
 	}
 }
@@ -97,6 +97,7 @@ func equal(t *testing.T, what string, got, want *Corpus) {
 
 // The result is the same for any number of workers, in this process or in other processes.
 func TestTheCorpusIsTheSameWhoeverRunsIt(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	someMutants(t)
 	o := few
 	if testkit.Full() {

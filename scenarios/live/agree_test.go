@@ -44,10 +44,11 @@ var placed = []string{
 // same laws in real time as in virtual time, by the same causes. If a run in real time has another outcome, it is
 // repeated, at most twice, because a stall of the host may be the reason.
 func TestAProgramComesOutAlikeInRealAndInVirtualTime(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	const text = "name: alike\nservers: {redis: 1}\nclients: 2\nlock: {protocol: set-nx-px, ttl: 2s}\n" +
 		"work: {hold: 300ms}\nlimit: 30s\n"
 	command := redisPy(t)
-	for _, line := range placed[:testkit.Size(1, len(placed))] {
+	for _, line := range placed[:testkit.Size(1, 1, len(placed))] {
 		t.Run(strings.ReplaceAll(line, " ", "-"), func(t *testing.T) {
 			plain, err := scenarios.Parse("alike.yaml", []byte(text))
 			if err != nil {

@@ -37,6 +37,7 @@ const (
 // TestEqualSeedsGiveEqualRunsInEachLanguage: under random faults, runs with equal seeds make the same calls, three
 // times in one process and once more in another process. If they do not, the error names the first call that differs.
 func TestEqualSeedsGiveEqualRunsInEachLanguage(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	if n, err := strconv.Atoi(os.Getenv(equalVariable)); err == nil {
 		printRuns(t, os.Getenv(equalCommand), n)
 		return
@@ -88,7 +89,7 @@ func TestEqualSeedsGiveEqualRunsInEachLanguage(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			seeds := testkit.Size(c.everyday, c.seeds)
+			seeds := testkit.Size(c.everyday, c.everyday, c.seeds)
 			if seeds == 0 {
 				testkit.FullOnly(t)
 			}

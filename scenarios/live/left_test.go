@@ -55,6 +55,7 @@ func held(t *testing.T) (h holdings) {
 // all of these are released at the end. No files remain in the folder for temporary files. Faults pause or kill some of
 // the clients, and one kind of client starts other processes. A full test makes 1,000 runs.
 func TestRunsOfProgramsLeaveNothing(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	command := redisPy(t)
 	script := filepath.Join(t.TempDir(), "start.sh")
 	if err := os.WriteFile(script, []byte("#!/bin/sh\n"+command+"\necho over\n"), 0o755); err != nil {
@@ -68,7 +69,7 @@ func TestRunsOfProgramsLeaveNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		command string
 		runs    int
-	}{"one process": {command, testkit.Size(24, 1000)}, "two processes": {script, testkit.Size(12, 100)}} {
+	}{"one process": {command, testkit.Size(24, 24, 1000)}, "two processes": {script, testkit.Size(12, 12, 100)}} {
 		start := held(t)
 		t.Run(name, func(t *testing.T) {
 			v := inVirtualTime(t, "kleppmann-gc-pause", c.command)

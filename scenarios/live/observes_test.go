@@ -110,6 +110,7 @@ func TestEachKindOfFaultStrikesAProgram(t *testing.T) {
 // TestTheSessionOfAProgramExpires: if the servers let the session of a program that uses kazoo's lock expire, another
 // program gets the lock while the first one works.
 func TestTheSessionOfAProgramExpires(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	if err := exec.Command(python, "-c", "import redis, kazoo.recipe.lock").Run(); err != nil {
 		testkit.Lacks(t, fmt.Errorf("%s has no kazoo: %w", python, err))
 	}

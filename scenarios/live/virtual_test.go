@@ -178,7 +178,7 @@ func TestEqualSeedsGiveEqualRunsOfPrograms(t *testing.T) {
 	command := redisPy(t)
 	s, again := inVirtualTime(t, "fenced-gc-pause", command), inVirtualTime(t, "fenced-gc-pause", command)
 	seen := map[uint64]uint64{}
-	for seed := range uint64(5) {
+	for seed := range uint64(testkit.Size(2, 5, 5)) {
 		a, err := planned(t, s, seed, "pause client-1 for 8s after before-write")
 		if err != nil {
 			t.Fatal(err)
@@ -202,7 +202,7 @@ func TestEqualSeedsGiveEqualRunsOfPrograms(t *testing.T) {
 func TestRunsThatTheirLimitEndsAreEqual(t *testing.T) {
 	redisPy(t) // what the program needs
 	s := inVirtualTime(t, "kleppmann-gc-pause", python+" testdata/tasks.py")
-	for n := range uint64(6) {
+	for n := range uint64(testkit.Size(2, 6, 6)) {
 		r, err := planned(t, s, 1+everyTwice*n, "cut client-1 client-2 | resource after acquire-start by client-2",
 			"cut client-1 client-2 | redis-1 after acquire-start by client-2") // each is made twice
 		if err != nil || !r.Limited {
@@ -281,6 +281,7 @@ func TestProgramsThatCannotBeClients(t *testing.T) {
 			"client-1 could not be started: " + dir + "/program-4 is built for 386 (32)"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			testkit.OneIn(t, 5)
 			s := inVirtualTime(t, "fenced-gc-pause", c.command)
 			_, err := planned(t, s, 2)
 			var code *scenarios.CodeError
@@ -294,6 +295,7 @@ func TestProgramsThatCannotBeClients(t *testing.T) {
 // TestAProgramThatFailsWithSomeSeeds runs a program that fails with some seeds. Those runs return an error, and runs
 // with other seeds do not.
 func TestAProgramThatFailsWithSomeSeeds(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	worker := strings.Fields(redisPy(t))
 	// until it opens its first socket, the program must do the same with all seeds
 	code := `import os, runpy, socket; socket.socket(); os.urandom(1)[0] % 2 and os.kill(0, 19); runpy.run_path("` +

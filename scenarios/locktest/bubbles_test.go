@@ -51,7 +51,7 @@ func (l *shared) Lock(ctx context.Context) error {
 // synctest bubble of an earlier run.
 func TestLeftoversOfARunMakeNoDifferenceToTheNext(t *testing.T) {
 	config := func(use func()) Config {
-		return Config{Faults: Pauses, Seeds: testkit.Size(8, 60), SkipTrial: true,
+		return Config{Faults: Pauses, Seeds: testkit.Size(2, 8, 60), SkipTrial: true,
 			IgnoredGoroutines: []string{"statistics", "coarseClock"},
 			New: func(c *Client) (Lock, error) {
 				if use == nil {

@@ -19,7 +19,7 @@ import (
 
 // everyFault is the Config of a test that tries each single fault of a short run.
 func everyFault(lock constructor) Config {
-	return Config{New: lock, EachFault: true, Clients: 2, Cycles: testkit.Size(1, 2), Hold: 300 * time.Millisecond,
+	return Config{New: lock, EachFault: true, Clients: 2, Cycles: testkit.Size(1, 1, 2), Hold: 300 * time.Millisecond,
 		SkipTrial: true, Faults: append(Faults{"delay message", "break"}, Pauses...),
 		Laws: []checker.Law{checker.Ownership}}
 }
@@ -49,7 +49,7 @@ func TestEachSingleFaultOfARun(t *testing.T) {
 				paused++
 			}
 		}
-		if lost < testkit.Size(8, 20) || late < 3*lost || paused < lost {
+		if lost < testkit.Size(2, 8, 20) || late < 3*lost || paused < lost {
 			t.Errorf("%d lost, %d late, %d paused", lost, late, paused)
 		}
 		summary := strings.Join(strings.Fields(p.summary()), " ")

@@ -11,7 +11,7 @@ import (
 
 // TestTheLocksOfTheExamplesAreSound: the tests in the examples pass.
 func TestTheLocksOfTheExamplesAreSound(t *testing.T) {
-	pauses := locktest.Config{TTL: lease, Faults: locktest.Pauses, Laws: locktest.LeaseLaws, Seeds: testkit.Size(6, 20)}
+	pauses := locktest.Config{TTL: lease, Faults: locktest.Pauses, Laws: locktest.LeaseLaws, Seeds: testkit.Size(3, 6, 20)}
 	for name, change := range map[string]func(c *locktest.Config){
 		"mutex":    func(c *locktest.Config) { c.New = newMutex },
 		"expiring": func(c *locktest.Config) { c.New, c.Precautions.ChecksValidity = newExpiring, true },
@@ -39,6 +39,7 @@ func TestTheLocksOfTheExamplesAreSound(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			testkit.OneIn(t, 3)
 			c := pauses
 			change(&c)
 			locktest.Run(t, c)
@@ -78,6 +79,7 @@ return tonumber(holds)`
 		"uncounted":           {New: uncounted, Plan: []string{}, Seeds: 3, SkipTrial: true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			testkit.OneIn(t, 3)
 			c.TTL, c.Laws = lease, []checker.Law{checker.LeaseExclusion}
 			if r, ok := locktest.Explore(t, c); ok && r.Violated(checker.LeaseExclusion) == 0 {
 				t.Errorf("lease-exclusion held in all of %d runs", r.Runs)

@@ -123,6 +123,7 @@ func TestFlags(t *testing.T) {
 			[]string{"--- PASS: FuzzOfFlags/seed#0"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			testkit.OneIn(t, 4)
 			text, failed := goTest(t, folder, c.args...)
 			for _, want := range c.want {
 				if !strings.Contains(text, want) {
@@ -133,6 +134,9 @@ func TestFlags(t *testing.T) {
 				t.Errorf("%v: it failed: %v\n%s", c.args, failed, text)
 			}
 		})
+	}
+	if !testkit.Thorough() {
+		return
 	}
 	twice, _ := goTest(t, folder, "-test.count=2", "-test.run="+seed[1])
 	if n := strings.Count(twice, "of-flags  1 run "); n != 2 {

@@ -30,7 +30,7 @@ func guided(t *testing.T, mix string, lock constructor) Config {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return Config{New: lock, Scenario: file, Seeds: testkit.Size(515, 1100), SkipTrial: true,
+	return Config{New: lock, Scenario: file, Seeds: testkit.Size(128, 515, 1100), SkipTrial: true,
 		Laws: []checker.Law{checker.Ownership}, IgnoredGoroutines: []string{"statistics"}}
 }
 
@@ -67,6 +67,7 @@ func outcomes(p *parent) map[uint64]string {
 // seed is requested. It is also the same if workers are replaced in the middle of a block because the lock leaves
 // goroutines behind or ends its process.
 func TestAGuidedRunIsAFunctionOfItsSeed(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	folder := t.TempDir() // this folder also receives temporary files of workers that end without removing them
 	t.Setenv("TMPDIR", folder)
 	t.Setenv("GOTMPDIR", folder)
@@ -114,7 +115,7 @@ func TestAGuidedRunIsAFunctionOfItsSeed(t *testing.T) {
 			t.Errorf("%s: %v, not %v; %q", name, got, want, p.problems)
 		}
 	}
-	for workers := testkit.Size(2, 1); workers <= testkit.Size(2, 3); workers++ {
+	for workers := testkit.Size(2, 2, 1); workers <= testkit.Size(2, 2, 3); workers++ {
 		again := &parent{t: whole.t, config: whole.config, call: whole.call, begun: whole.begun, guided: true}
 		asked := []uint64{200, 201}
 		if testkit.Full() {
@@ -137,6 +138,7 @@ func TestAGuidedRunIsAFunctionOfItsSeed(t *testing.T) {
 
 // TestAGuidedRunIsCutDown: a guided run can be shrunk from its own plan alone, without the earlier runs that guided it.
 func TestAGuidedRunIsCutDown(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	p := examine(t, guided(t, "guided: 80%", newCareless))
 	if p == nil {
 		return
@@ -186,6 +188,7 @@ func (l *moody) Lock(ctx context.Context) error {
 // TestALibraryWhoseRunsDifferIsNotGuided: if equal runs of a library differ, the test reports this and draws the
 // remaining plans without guidance. All seeds are run.
 func TestALibraryWhoseRunsDifferIsNotGuided(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	c := guided(t, "guided: 90%", making(func(c *Client) Lock { return &moody{plain{c: c, ttl: 8 * time.Second}} }))
 	r, ok := Explore(t, c)
 	if !ok {

@@ -60,7 +60,7 @@ func (l *several) Unlock(ctx context.Context) (err error) {
 // TestKeysOfOtherNames: the test judges the servers' records of each key in Config.Keys as records of the lock. Without
 // Config.Keys it does not judge ownership, since it cannot tell to which lock the keys belong.
 func TestKeysOfOtherNames(t *testing.T) {
-	seeds := testkit.Size(3, 20)
+	seeds := testkit.Size(3, 3, 20)
 	for name, test := range map[string]struct {
 		keys           func(string) []string
 		steal          string
@@ -72,6 +72,7 @@ func TestKeysOfOtherNames(t *testing.T) {
 		"a key that is none of the lock's":  {threeKeys, "lock", seeds, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
+			testkit.OneIn(t, 4)
 			r, ok := Explore(t, Config{New: newSeveral(test.steal), Keys: test.keys, Seeds: seeds, Faults: Pauses,
 				SkipTrial: true})
 			if !ok {

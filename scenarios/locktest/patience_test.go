@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
@@ -64,6 +65,7 @@ func TestWhatAClientThatGivesUpLeaves(t *testing.T) {
 		{"waits", false, 0, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			testkit.OneIn(t, 2)
 			r, ok := locktest.Explore(t, locktest.Config{TTL: lease, Hold: 3 * time.Second, Cycles: 2, Plan: []string{},
 				Patience: test.patience, Seeds: 4, SkipTrial: true, // there is no expiry
 				New: func(c *locktest.Client) (locktest.Lock, error) {

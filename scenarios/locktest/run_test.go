@@ -132,7 +132,7 @@ func found(p *parent) map[string]int {
 }
 
 func TestALockThatHoldsItsLease(t *testing.T) {
-	p := examine(t, Config{New: newPlain, Seeds: testkit.Size(20, 60), Faults: Pauses,
+	p := examine(t, Config{New: newPlain, Seeds: testkit.Size(5, 20, 60), Faults: Pauses,
 		Laws: []checker.Law{checker.LeaseExclusion, checker.Ownership}})
 	if p == nil {
 		return
@@ -197,7 +197,7 @@ func TestSilenceIsOfWhatWasJudged(t *testing.T) {
 
 func TestALockThatDeletesWhoeverHoldsIt(t *testing.T) {
 	p := examine(t, Config{New: making(func(c *Client) Lock { return &careless{plain{c: c, ttl: 8 * time.Second}} }),
-		Seeds: testkit.Size(20, 60), Faults: Pauses, Laws: []checker.Law{checker.Ownership}, SkipTrial: true})
+		Seeds: testkit.Size(5, 20, 60), Faults: Pauses, Laws: []checker.Law{checker.Ownership}, SkipTrial: true})
 	if p == nil {
 		return
 	}
@@ -209,7 +209,7 @@ func TestALockThatDeletesWhoeverHoldsIt(t *testing.T) {
 // TestEqualSeedsGiveEqualRuns: the run of a seed does not depend on the order of the runs or on the process that
 // performs them.
 func TestEqualSeedsGiveEqualRuns(t *testing.T) {
-	seeds := testkit.Size(8, 40)
+	seeds := testkit.Size(2, 8, 40)
 	p := examine(t, Config{New: newPlain, Seeds: seeds})
 	if p == nil {
 		return
@@ -278,6 +278,7 @@ func TestWhatIsWrongWithALockIsReported(t *testing.T) {
 			[]string{"did not end", "chan receive", "run_test.go"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			testkit.OneIn(t, 4)
 			p := examine(t, Config{
 				New:   making(func(c *Client) Lock { return &wrong{plain{c: c, ttl: 8 * time.Second}, test.do} }),
 				Seeds: 2, Plan: []string{"pause client-1 for 1ms at 1s"}, hung: 300 * time.Millisecond})

@@ -46,8 +46,9 @@ func TestSemaphoresAreJudgedByTheirPermits(t *testing.T) {
 			[]checker.CauseKind{checker.ExpiredEarly}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			testkit.OneIn(t, 3)
 			c := locktest.Config{New: ofScript(test.script), Permits: test.permits, Clients: 4, TTL: lease,
-				Faults: test.faults, Laws: locktest.LeaseLaws, Seeds: testkit.Size(5, 200),
+				Faults: test.faults, Laws: locktest.LeaseLaws, Seeds: testkit.Size(2, 5, 200),
 				SkipTrial: test.permits == 1}
 			r, ok := locktest.Explore(t, c)
 			if !ok {

@@ -130,8 +130,9 @@ func TestTasksShareTheLockObjectOfTheirClient(t *testing.T) {
 		{"by client", newByClient, locktest.Pauses, []checker.Cause{overwritten, removed}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			testkit.OneIn(t, 3)
 			c := locktest.Config{New: test.open, Tasks: 2, Clients: 2, TTL: lease, Faults: test.faults,
-				Without: locktest.ServerDataLoss, Laws: locktest.LeaseLaws, Seeds: testkit.Size(5, 200)}
+				Without: locktest.ServerDataLoss, Laws: locktest.LeaseLaws, Seeds: testkit.Size(2, 5, 200)}
 			first, ok := locktest.Explore(t, c)
 			again, okAgain := locktest.Explore(t, c)
 			if !ok || !okAgain {

@@ -79,7 +79,7 @@ func each(t *testing.T, names []string, seeds int, f func(t *testing.T, s *scena
 // A margin is 0 for exactly those ways in which the checker found a law violated. All other margins are positive.
 func TestAMarginIsZeroExactlyIfTheLawIsViolated(t *testing.T) {
 	zero, positive := [Ways]int{}, [Ways]int{}
-	each(t, scenarios.Names(), testkit.Size(3, 200), func(t *testing.T, s *scenarios.Scenario, m measured) {
+	each(t, scenarios.Names(), testkit.Size(1, 3, 200), func(t *testing.T, s *scenarios.Scenario, m measured) {
 		want := map[Way]bool{}
 		broken := map[checker.Law]bool{}
 		for b := range m.verdict.Breaches() {
@@ -131,7 +131,7 @@ func lostInCrashes(h *history.History, of history.Attempt, from, to history.Time
 func TestWhatWasLostIsWhatTheServersRecorded(t *testing.T) {
 	told := 0
 	names := []string{"restart-forgets", "single-restart-forgets", "restart-everysec"}
-	each(t, names, testkit.Size(150, 2000), func(t *testing.T, s *scenarios.Scenario, m measured) {
+	each(t, names, testkit.Size(150, 150, 2000), func(t *testing.T, s *scenarios.Scenario, m measured) {
 		c, ok := m.of(Crashes)
 		if !ok || c.Value == 0 {
 			return

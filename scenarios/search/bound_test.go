@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/sim"
 )
@@ -40,6 +41,7 @@ type strike struct {
 // counts the plans whose only fault delays that message. If the mix draws only such faults, it also counts these plans
 // separately for each time of arrival.
 func TestTheBoundIsKept(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	for _, test := range []struct {
 		mix      string
 		plans    int
@@ -119,6 +121,7 @@ func (a *aim) holdTo(t *testing.T, p *Plans, counts map[strike]int, plans int, i
 // The percentage of plans that are guided is at most the percentage in the mix. All other plans are drawn independently
 // of other runs.
 func TestMostPlansAreDrawnFreely(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	s := parsed(t, aimedAt)
 	s.Mix.Guided = 30
 	p, err := NewGuidedPlans(s)

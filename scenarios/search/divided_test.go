@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign/campaigntest"
@@ -31,11 +32,12 @@ func strangers(t *testing.T, s *scenarios.Scenario, lost ...uint64) *campaigntes
 // process performs.
 func TestOthersMakeTheSameExploration(t *testing.T) {
 	s := named(t, "kleppmann-gc-pause")
-	want := explored(t, s, 3, 400, Whole, 1)
+	seeds := testkit.Size(120, 400, 400)
+	want := explored(t, s, 3, seeds, Whole, 1)
 	if len(want.Findings) < 2 {
 		t.Fatalf("%d findings cannot be taken for each other", len(want.Findings))
 	}
-	got, err := NewExploration(s, 3, 400, Whole)
+	got, err := NewExploration(s, 3, seeds, Whole)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -118,7 +118,7 @@ func TestAnExplorationCountsWhatItsRunsShow(t *testing.T) {
 
 // The result does not depend on the number of workers or shards, or on interruptions, even if runs guide plans.
 func TestAnExplorationIsTheSameHoweverItIsDivided(t *testing.T) {
-	for guided, seeds := range map[int]int{0: 333, 50: together} {
+	for guided, seeds := range map[int]int{0: testkit.Size(160, 333, 333), 50: testkit.Size(160, together, together)} {
 		s := named(t, "kleppmann-gc-pause")
 		s.Mix.Guided = guided
 		theSameHoweverDivided(t, s, together-150, seeds)
@@ -127,12 +127,12 @@ func TestAnExplorationIsTheSameHoweverItIsDivided(t *testing.T) {
 
 func theSameHoweverDivided(t *testing.T, s *scenarios.Scenario, from uint64, seeds int) {
 	want := explored(t, s, from, seeds, Whole, 1)
-	for _, workers := range []int{2, 8}[testkit.Size(1, 0):] {
+	for _, workers := range []int{2, 8}[testkit.Size(1, 1, 0):] {
 		if got := explored(t, s, from, seeds, Whole, workers); !reflect.DeepEqual(got, want) {
 			t.Errorf("%d workers: %+v\nwant %+v", workers, got, want)
 		}
 	}
-	for _, of := range []int{1, 2, 5}[testkit.Size(2, 0):] {
+	for _, of := range []int{1, 2, 5}[testkit.Size(2, 2, 0):] {
 		var parts []*Result
 		for i := of; i >= 1; i-- { // the order of the parts does not matter
 			parts = append(parts, explored(t, s, from, seeds, Shard{i, of}, 2))

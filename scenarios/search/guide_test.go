@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/margin"
@@ -141,6 +142,7 @@ func TestPlansGoOnInAnotherProcess(t *testing.T) {
 
 // A failed run does not guide any plan. The search continues.
 func TestAFailedRunGuidesNobody(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	s := breaking(t, "set-nx-px")
 	s.Mix.Guided = 80
 	one, two := explored(t, s, 1, together, Whole, 1), explored(t, s, 1, together, Whole, 2)

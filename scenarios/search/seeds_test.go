@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
 // few lists the seeds from which the tests build sets. It includes the highest possible seeds.
@@ -96,7 +98,7 @@ func TestSpansMergeInAnyOrderAndGrouping(t *testing.T) {
 	const from, seeds = 5, 120
 	want := explored(t, s, from, seeds, Whole, 1)
 	name := func(int) string { return "a part" }
-	for seed := range uint64(8) {
+	for seed := range uint64(testkit.Size(2, 8, 8)) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		var parts []*Result
 		for at := uint64(from); at < from+seeds; {

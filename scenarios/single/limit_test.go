@@ -19,7 +19,7 @@ var raises = regexp.MustCompile(` Raise limit from \S+ to (\S+): then it (.*)\.$
 func TestAnUndecidedLawSaysWhichLimitDecidesIt(t *testing.T) {
 	advised, silent := 0, 0
 	for i, name := range scenarios.Names() {
-		if !testkit.Full() && i%5 != 0 {
+		if i%testkit.Size(15, 5, 1) != 0 {
 			continue
 		}
 		s, err := scenarios.Named(name)
@@ -60,7 +60,7 @@ func TestAnUndecidedLawSaysWhichLimitDecidesIt(t *testing.T) {
 			}
 		}
 	}
-	if advised < 10 || silent < 1 {
+	if advised < testkit.Size(3, 10, 10) || silent < 1 {
 		t.Errorf("%d laws were advised, %d were not", advised, silent)
 	}
 }

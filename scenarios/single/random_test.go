@@ -69,7 +69,7 @@ func nonsense(r *rand.Rand) *single.Run {
 }
 
 func TestNoHistoryBreaksAReport(t *testing.T) {
-	for seed := range testkit.Size(100, 1500) {
+	for seed := range testkit.Size(25, 100, 1500) {
 		r := rand.New(rand.NewPCG(uint64(seed), 1))
 		run := nonsense(r)
 		width := 60 + r.IntN(141)

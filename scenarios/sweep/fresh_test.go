@@ -43,9 +43,9 @@ func TestFreshSeedsConfirmWhatASweepSays(t *testing.T) {
 		if !testkit.Full() && i > 2 {
 			break
 		}
-		fresh := testkit.Size(200, 1000)
+		fresh := testkit.Size(50, 200, 1000)
 		t.Run(c.scenario, func(t *testing.T) {
-			c.seeds, c.sure = 20, testkit.Size(100, 300)
+			c.seeds, c.sure = 20, testkit.Size(25, 100, 300)
 			s := c.run(t)
 			for _, law := range s.Laws {
 				for _, l := range s.lines(law) {
@@ -113,7 +113,7 @@ func confirm(t *testing.T, s *Sweep, st *Stretch, law checker.Law, fresh int) st
 // TestEdgesAreThoseOfAllValues compares the search for edges with a slow search that runs every value with all seeds.
 // If the outcome depends on the seed, there are two edges, with some values between them. Otherwise there is one edge.
 func TestEdgesAreThoseOfAllValues(t *testing.T) {
-	sure := testkit.Size(20, 60)
+	sure := testkit.Size(5, 20, 60)
 	for delays, between := range map[string]bool{"network.delay=1ms": false, "network.delay=200us..2ms": true} {
 		c := sweeping{scenario: "testdata/hasty-server.yaml", set: []string{delays}, seeds: 3, sure: sure,
 			vary: []string{"by=1980ms..2080ms/100ms"}}

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/reports/reporttest"
 	"github.com/fencepost-sim/fencepost/reports/text"
@@ -159,7 +160,7 @@ func TestSweepsFitTheScreen(t *testing.T) {
 	all := samples()
 	all["two hundred points"] = mapSweep(wide, delayedAxis("ttl=1s,2s"), row, row)
 	for name, s := range all {
-		for width := 60; width <= 160; width += 10 {
+		for width := 60; width <= 160; width += testkit.Size(50, 10, 10) {
 			var b bytes.Buffer
 			if err := s.Document().Text(&b, document.TextOptions{Width: width}); err != nil {
 				t.Fatal(err)

@@ -92,7 +92,7 @@ const worstCase = "../testdata/delayed-restart-worst-case.yaml"
 // s.
 func TestAForgetfulServerMustStayAwayAsLongAsTheValidity(t *testing.T) {
 	s := sweeping{scenario: worstCase, vary: []string{"restart=100ms..1.1s/500ms", "lock.ttl=250ms,500ms,1s"},
-		seeds: 10,
+		seeds: testkit.Size(3, 10, 10),
 		asserts: []string{"lease-exclusion holds when restart >= ttl * 1.01 + 2ms",
 			"lease-exclusion holds when restart >= ttl"}}.run(t)
 	for i, line := range s.lines(checker.LeaseExclusion) {
@@ -119,7 +119,8 @@ func TestAForgetfulServerMustStayAwayAsLongAsTheValidity(t *testing.T) {
 // holder stops, and no restart delay helps.
 func TestTheDelayedRestartStandsAndFallsWithTheDriftAllowance(t *testing.T) {
 	s := sweeping{scenario: worstCase, set: []string{"lock.ttl=1s", "faults.3=drift client-1 clock by -1ppm from 0s"},
-		seeds: testkit.Size(4, 10), vary: []string{"restart=900ms..1.1s/50ms", "ppm=-40000ppm,-10000ppm,0ppm,10000ppm"},
+		seeds: testkit.Size(2, 4, 10),
+		vary:  []string{"restart=900ms..1.1s/50ms", "ppm=-40000ppm,-10000ppm,0ppm,10000ppm"},
 		asserts: []string{"lease-exclusion holds when restart >= ttl * 1.01 + 2ms",
 			"lease-exclusion holds when restart >= ttl * 1.01 + 2ms && ppm >= -1%",
 			"lease-exclusion holds when restart >= (ttl * 0.99 - 2ms) / (1 + ppm) && ppm >= -1%"}}.run(t)
@@ -173,6 +174,7 @@ func TestEveryKindOfKeyIsSwept(t *testing.T) {
 			[]State{Safe, Safe, Broken}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			testkit.OneIn(t, 3)
 			c.seeds = 3
 			s := c.run(t)
 			got := outcomes(s, checker.LeaseExclusion)
@@ -224,6 +226,7 @@ func printed(s *Sweep) string {
 }
 
 func TestWorkersChangeNothing(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	c := sweeping{scenario: worstCase, vary: []string{"restart=50ms..350ms/100ms", "ttl=100ms..300ms/100ms"}, seeds: 3,
 		workers: 1, asserts: []string{"lease-exclusion holds when restart >= ttl * 0.7"}}
 	want := printed(c.run(t))

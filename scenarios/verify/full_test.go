@@ -158,7 +158,7 @@ func TestOneStartStandsForItsInterval(t *testing.T) {
 				if k != nemesis.Cut && !slices.Contains(x.on, f.Target) {
 					continue
 				}
-				if tried++; testkit.Full() || tried%9 == 1 {
+				if tried++; testkit.Full() || tried%testkit.Size(27, 9, 1) == 1 {
 					t.Run(fmt.Sprintf("%s/%s %s %d", s.Name, k, f.On()[0], f.Loss),
 						func(t *testing.T) { compareStarts(t, s, f) })
 				}
@@ -317,11 +317,11 @@ func TestStartsOfTwoFaultsStandForTheirIntervals(t *testing.T) {
 		p := &pairs{t: t, rand: rand.New(rand.NewPCG(uint64(i), 5)),
 			grower: newGrower(context.Background(),
 				&Verification{Scenario: s, Assignments: []Assignment{{"", s}}, Options: Options{Seed: 1}})}
-		for range 200 {
+		for range testkit.Size(60, 200, 200) {
 			p.draw()
 		}
-		if t.Logf("%s: %d pairs compared, %d law broken", s.Name, p.compared, p.broken); p.compared < 100 ||
-			p.broken == 0 {
+		t.Logf("%s: %d pairs compared, %d law broken", s.Name, p.compared, p.broken)
+		if p.compared < testkit.Size(30, 100, 100) || p.broken == 0 {
 			t.Errorf("%s: %d pairs compared, %d broke a law: that shows little", s.Name, p.compared, p.broken)
 		}
 	}

@@ -118,13 +118,13 @@ func locksOfOneRun(t *testing.T) (all []*scenarios.Scenario) {
 		}
 		all = append(all, s)
 	}
-	return all
+	return all[:testkit.Size(2, len(all), len(all))]
 }
 
 // TestClassesOfDelaysLoseNothing delays messages by each delay of a fine grid. Each violation that occurs must also
 // occur with the enumerated delays.
 func TestClassesOfDelaysLoseNothing(t *testing.T) {
-	step := time.Duration(testkit.Size(80, 4)) * time.Millisecond
+	step := time.Duration(testkit.Size(80, 80, 4)) * time.Millisecond
 	for _, s := range locksOfOneRun(t) {
 		messages := map[string]nemesis.Fault{}
 		got, few := waysOf(t, s, 1, func(f nemesis.Fault) {
@@ -150,7 +150,7 @@ func TestClassesOfDelaysLoseNothing(t *testing.T) {
 // TestClassesOfPausesLoseNothing tries pauses from a grid of starts and lengths. Each violation that occurs must also
 // occur with the enumerated pauses.
 func TestClassesOfPausesLoseNothing(t *testing.T) {
-	step := time.Duration(testkit.Size(200, 40)) * time.Millisecond
+	step := time.Duration(testkit.Size(200, 200, 40)) * time.Millisecond
 	for _, s := range locksOfOneRun(t) {
 		s.Mix.Weights = draw.Weights{}
 		s.Mix.Weights[nemesis.Pause] = 1
@@ -203,13 +203,13 @@ func losingLocks(t *testing.T) (all []*scenarios.Scenario) {
 			all = append(all, s)
 		}
 	}
-	return all
+	return all[:testkit.Size(3, len(all), len(all))]
 }
 
 // TestClassesOfServerCrashesLoseNothing crashes or shuts down a server at each event, for each downtime of a grid. Each
 // violation that occurs must also occur with the enumerated faults.
 func TestClassesOfServerCrashesLoseNothing(t *testing.T) {
-	step := time.Duration(testkit.Size(500, 60)) * time.Millisecond
+	step := time.Duration(testkit.Size(500, 500, 60)) * time.Millisecond
 	for _, s := range losingLocks(t) {
 		for _, kind := range []nemesis.Kind{nemesis.Crash, nemesis.ShutDown} {
 			s.Mix.Weights = draw.Weights{}
@@ -262,7 +262,7 @@ func cutLocks(t *testing.T) []*scenarios.Scenario {
 // TestClassesOfCutsLoseNothing cuts one direction of a connection at each event, for each length of a grid. Each
 // violation that occurs must also occur with the enumerated cuts.
 func TestClassesOfCutsLoseNothing(t *testing.T) {
-	step := time.Duration(testkit.Size(2400, 150)) * time.Millisecond
+	step := time.Duration(testkit.Size(2400, 2400, 150)) * time.Millisecond
 	for _, s := range cutLocks(t) {
 		s.Mix.Weights = draw.Weights{}
 		s.Mix.Weights[nemesis.Cut] = 1

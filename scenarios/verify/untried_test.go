@@ -116,10 +116,7 @@ func everyNth(t *testing.T, n int, try func(*scenarios.Scenario)) {
 // should notice them, up to 500 for each scenario. No such fault may change anything that a process records before the
 // probe, or break a law that holds in the fault-free run.
 func TestWhatIsLeftUntriedChangesNothing(t *testing.T) {
-	each, nth, total := 10, 12, 0
-	if testkit.Full() {
-		each, nth = 500, 1
-	}
+	each, nth, total := testkit.Size(10, 10, 500), testkit.Size(48, 12, 1), 0
 	everyNth(t, nth, func(s *scenarios.Scenario) {
 		scope, names := ScopeOf(s), s.Targets()
 		targets := nemesis.TargetsOf(&names)
@@ -158,7 +155,7 @@ func TestRandomPlacementsBoundTheOthers(t *testing.T) {
 		nth = 16
 	}
 	const most = 4 // if the true rate is 0.15 %, 5 or more of 500 occur in one of a thousand tests
-	each, kept, refuted, total, broken := testkit.Size(100, 500), 0, 0, 0, 0
+	each, kept, refuted, total, broken := testkit.Size(25, 100, 500), 0, 0, 0, 0
 	everyNth(t, nth, func(s *scenarios.Scenario) {
 		scope := ScopeOf(s)
 		for _, r := range scope.Random {

@@ -46,7 +46,7 @@ func verify(t *testing.T, text string, o Options) *Verification {
 }
 
 func TestASoundLockHoldsForEveryPlacementOfOneFault(t *testing.T) {
-	delays := testkit.Size(1, 2)
+	delays := testkit.Size(1, 1, 2)
 	v := verify(t, soundRedlock, Options{Faults: 1, Delays: delays})
 	standing, open := v.Standing()
 	if standing != document.Passed || v.Found != nil {
@@ -361,7 +361,7 @@ work: {stagger: 0s}
 // targets of these faults become known only when the fault is placed.
 func TestExcludedMessagesAreNotHeldUp(t *testing.T) {
 	text := "name: x\nservers: {redis: 1}\nnetwork: {delay: 1ms}\nlock: {protocol: set-nx-px}\nwork: {writes: 1}\n"
-	for _, k := range []nemesis.Kind{nemesis.DelayMessage, nemesis.Break, nemesis.Cut} {
+	for _, k := range []nemesis.Kind{nemesis.Break, nemesis.DelayMessage, nemesis.Cut}[:testkit.Size(1, 3, 3)] {
 		all := verify(t, text+"promise: [ownership]\n", Options{Faults: 1, Kinds: []nemesis.Kind{k}})
 		some := verify(t, text+"promise: [ownership]\nmix: {without: ["+k.String()+" of resource]}\n",
 			Options{Faults: 1, Kinds: []nemesis.Kind{k}})

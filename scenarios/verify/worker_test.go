@@ -88,6 +88,7 @@ func TestAVerificationThatWasDividedEqualsTheWhole(t *testing.T) {
 	}
 	for _, x := range list {
 		t.Run(x.name, func(t *testing.T) {
+			testkit.OneIn(t, 3)
 			s, err := scenarios.Parse("verified.yaml", []byte(x.text))
 			if err != nil {
 				t.Fatal(err)
@@ -123,7 +124,7 @@ func TestAVerificationThatWasDividedEqualsTheWhole(t *testing.T) {
 
 // TestWhatIsTriedCanBeWrittenDown checks that the text of each tried fault parses back to exactly that fault.
 func TestWhatIsTriedCanBeWrittenDown(t *testing.T) {
-	shares := testkit.Size(256, 64)
+	shares := testkit.Size(1024, 256, 64)
 	tried := map[nemesis.Kind]bool{}
 	if testkit.Full() {
 		everyNth(t, 15, func(s *scenarios.Scenario) { writtenDown(t, s, shares, tried) })

@@ -235,7 +235,7 @@ func TestARunIsAFunctionOfItsSeed(t *testing.T) {
 	}
 	one := &workload{lab: newLab(t, 3, Config{})}
 	different := map[sim.Digest]bool{}
-	seeds := testkit.Size(25, 100)
+	seeds := testkit.Size(6, 25, 100)
 	for seed := range uint64(seeds) {
 		first := run(one, seed)
 		different[first] = true

@@ -361,6 +361,7 @@ func (c *realCluster) sameLooks(after ...clusterStep) {
 // TestMembersKnowWhatRealMembersKnow compares how nodes describe their cluster: when it is new, after a slot has been
 // moved, and after a replica has taken its master's place.
 func TestMembersKnowWhatRealMembersKnow(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	c := startCluster(t)
 	c.sameLooks()
 	moved := []clusterStep{{command: "CLUSTER SETSLOT 100 MIGRATING @redis-2", node: 0},
@@ -378,10 +379,11 @@ func TestMembersKnowWhatRealMembersKnow(t *testing.T) {
 // The commands concern keys of all slots, and are sent to all nodes. Some are in scripts and transactions, and some are
 // sent while slots are being moved. A full test run uses three seeds, with 3,000 sequences of commands each.
 func TestMembersAnswerAsARealCluster(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	c := startCluster(t)
-	for seed := range uint64(testkit.Size(1, 3)) {
+	for seed := range uint64(testkit.Size(1, 1, 3)) {
 		random := rand.New(rand.NewPCG(38+seed, 9))
-		for range testkit.Size(150, 3000) {
+		for range testkit.Size(40, 150, 3000) {
 			c.differ(randomPlay(random))
 		}
 	}
@@ -390,12 +392,13 @@ func TestMembersAnswerAsARealCluster(t *testing.T) {
 // TestAQueueOnAMovingSlotIsRedirectedAsInARealCluster compares transactions whose keys are in one slot, on all nodes,
 // while the slot is being moved. Some of their commands concern shard channels, and some are refused.
 func TestAQueueOnAMovingSlotIsRedirectedAsInARealCluster(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	c := startCluster(t)
 	random := rand.New(rand.NewPCG(38, 10))
 	queued := []string{"SPUBLISH {}z hello", "SPUBLISH {}z hello", "SPUBLISH {2}z hello", "PUBLISH {}z hello",
 		"PUBSUB SHARDNUMSUB {}z", "GET {}z", "SET {}z 1", "EXISTS {}z", "PING", "WATCH {}z", "NOTHING"}
 	slot := strconv.Itoa(KeySlot("{}z"))
-	for range testkit.Size(100, 2000) {
+	for range testkit.Size(25, 100, 2000) {
 		node := random.IntN(len(clusterNodes))
 		var commands []string
 		for _, maybe := range [][]string{{"READONLY", ""}, {"SET {}z 1", ""}, {"", "WATCH {}z", "WATCH {}z"},

@@ -61,7 +61,7 @@ func TestFieldsExpireAsInRedis(t *testing.T) {
 	r.strict = true
 	compareRandom(t, r, "fields", func(v vocabulary) []string { return v.spell(v.one(patterns...)) })
 	v := vocabulary{rand.New(rand.NewPCG(33, 1))}
-	for range testkit.Size(40, 2000) {
+	for range testkit.Size(10, 40, 2000) {
 		steps := []step{{conn: 2, args: []string{"CONFIG", "SET", "notify-keyspace-events", "KEA"}},
 			{conn: 2, args: []string{"PSUBSCRIBE", "__key*"}}}
 		for len(steps) < 50 {

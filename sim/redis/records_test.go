@@ -221,7 +221,7 @@ func (b *bookkeeper) act(v vocabulary) {
 // forward and back, stops of every kind, starts, promotions and full resyncs. After each step, a master's records must
 // tell a reader exactly what the master has.
 func TestRecordsShowWhatIsThere(t *testing.T) {
-	groups := testkit.Size(400, 4000)
+	groups := testkit.Size(100, 400, 4000)
 	seen := map[string]int{}
 	written := []string{"strings", "generic", "hashes", "lists", "sets", "zsets", "times", "transactions"}
 	for seed := range uint64(groups) {

@@ -55,7 +55,7 @@ func TestWaitingForListsAnswersAsRedis(t *testing.T) {
 	r := newRig(t, 4)
 	r.helper.do("CONFIG", "SET", "slowlog-log-slower-than", "-1")
 	v := vocabulary{rand.New(rand.NewPCG(20, 1))}
-	for range testkit.Size(25, 1500) {
+	for range testkit.Size(6, 25, 1500) {
 		r.differ(drawWaits(v, 40))
 	}
 	t.Logf("%d commands compared", r.compared)

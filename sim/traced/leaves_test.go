@@ -25,7 +25,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		t.Fatal(err)
 	}
 	random := rand.New(rand.NewPCG(1, 1))
-	for range testkit.Size(5, 100) {
+	for range testkit.Size(2, 5, 100) {
 		c := exec.Command(os.Args[0])
 		c.Env = append(os.Environ(), "TRACED_TEST_LEAVES="+path)
 		out, err := c.StdoutPipe()

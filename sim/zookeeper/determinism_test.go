@@ -75,7 +75,7 @@ func TestCarefulClientsExcludeEachOtherUnderFaults(t *testing.T) {
 func TestEqualSeedsGiveEqualRuns(t *testing.T) {
 	reused := newService(t, 1)
 	digests := map[sim.Digest]bool{}
-	seeds := testkit.Size(25, 100)
+	seeds := testkit.Size(6, 25, 100)
 	for seed := range uint64(seeds) {
 		first := written(t, disturbed(reused, seed))
 		digest := reused.Digest()

@@ -275,11 +275,7 @@ func TestWhatARemovalByScoreLeaves(t *testing.T) {
 // every type, transactions, and keys that expire. The records and the replies must be equal.
 func TestModelAndRealityTellTheSame(t *testing.T) {
 	testkit.Needs(t, "redis-server")
-	seeds := uint64(4)
-	if testkit.Full() {
-		seeds = 24
-	}
-	for seed := range seeds {
+	for seed := range uint64(testkit.Size(1, 4, 24)) {
 		var asked [2][]string
 		played := 0
 		play := func(c *client) {

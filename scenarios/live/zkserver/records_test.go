@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios/live/fleet"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
@@ -17,6 +18,7 @@ import (
 // TestRecords checks the records of a client that requests a lock, releases it, requests it again, and closes its
 // session.
 func TestRecords(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	r := start(t, 3)
 	list := r.play(func(c *client) {
 		c.connect(6000)

@@ -207,6 +207,7 @@ func (c *client) standing() map[string]history.Attempt {
 // TestMembersHaveTheTimesOfTheScenario checks that the members use the tickTime and syncLimit of the scenario. Without
 // such settings, they must use ZooKeeper's defaults, as the simulated ensemble does.
 func TestMembersHaveTheTimesOfTheScenario(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	needs(t)
 	for want, c := range map[string]Config{
 		"tickTime=2000 syncLimit=5": {},

@@ -522,7 +522,7 @@ func TestTheWireIsThatOfARealServer(t *testing.T) {
 	const each = 2000
 	server, simulation, zxids := startReal(t, untimed), newSimulated(t, untimed), map[int64]int64{}
 	total := 0
-	for seed := range uint64(testkit.Size(2, 100)) {
+	for seed := range uint64(testkit.Size(2, 2, 100)) {
 		c := &conversation{t: t, d: rand.New(rand.NewPCG(seed, 24)), root: fmt.Sprint("/run", seed), zxids: zxids}
 		c.real.open, c.simulated.open = server.open, simulation.open
 		c.converse(each)
@@ -535,6 +535,7 @@ func TestTheWireIsThatOfARealServer(t *testing.T) {
 // vanishes. A client that watches the znode must be notified. When the session's own client reconnects, it must learn
 // that the session has ended.
 func TestSessionsEndAsOnARealServer(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	short := zookeeper.Config{Tick: 200 * time.Millisecond, MinTimeout: 400 * time.Millisecond, MaxTimeout: time.Minute}
 	c := &conversation{t: t, root: "/", zxids: map[int64]int64{}}
 	c.real.open, c.simulated.open = startReal(t, short).open, newSimulated(t, short).open

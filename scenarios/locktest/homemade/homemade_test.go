@@ -25,7 +25,7 @@ var seedsAsked, _ = strconv.Atoi(os.Getenv("FENCEPOST_HOMEMADE"))
 func thorough() bool { return testkit.Full() || seedsAsked > 0 }
 
 // seeds returns the number of seeds for the test of each lock under random faults.
-func seeds() int { return cmp.Or(seedsAsked, testkit.Size(4, 200)) }
+func seeds() int { return cmp.Or(seedsAsked, testkit.Size(2, 4, 200)) }
 
 // dressesOf returns the dresses in which to test the i-th lock: all of them if the test is thorough, otherwise one.
 func dressesOf(i int) []Dress {
@@ -59,6 +59,7 @@ func TestSoundLocksKeepTheirPromises(t *testing.T) {
 		for _, d := range dressesOf(i) {
 			for _, p := range promisesOf(&l) {
 				t.Run(l.Name+"/"+d.Name+"/"+p.Name, func(t *testing.T) {
+					testkit.OneIn(t, 6)
 					if slices.Contains(p.Faults, locktest.Clocks[0]) && d.Name == "absolute" {
 						t.Skip("the key ends by the client's time of day, and the server's is another")
 					}
@@ -84,6 +85,7 @@ func TestRenewedLocksSurviveEachPause(t *testing.T) {
 			"does both":          func(w watched) locktest.Lock { return w },
 		} {
 			t.Run(l.Name+"/"+name, func(t *testing.T) {
+				testkit.OneIn(t, 3)
 				c := l.Config(Dresses[0], Plain)
 				open := c.New
 				c.New = func(c *locktest.Client) (locktest.Lock, error) {
@@ -104,7 +106,8 @@ func TestMistakesAreReported(t *testing.T) {
 		for _, d := range dressesOf(i) {
 			for _, s := range l.Shows {
 				t.Run(l.Name+"/"+d.Name+"/"+string(s.Law), func(t *testing.T) {
-					l.Reports(t, s, d, Plain, testkit.Size(1, 3))
+					testkit.OneIn(t, 6)
+					l.Reports(t, s, d, Plain, testkit.Size(1, 1, 3))
 				})
 			}
 		}
@@ -133,6 +136,7 @@ func TestTrialPassesSoundLocks(t *testing.T) {
 	for i, l := range SoundLocks() {
 		for _, d := range dressesOf(i) {
 			t.Run(l.Name+"/"+d.Name, func(t *testing.T) {
+				testkit.OneIn(t, 4)
 				if l.Late {
 					t.Skip("in the trial run a release comes late")
 				}

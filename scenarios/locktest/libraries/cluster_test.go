@@ -51,7 +51,7 @@ func TestAClusterLosesALockInAFailover(t *testing.T) {
 // promises (EfficiencyLaws).
 func TestALockOnAClusterIsEfficient(t *testing.T) {
 	c := onCluster(t)
-	c.Laws, c.Seeds = locktest.EfficiencyLaws, testkit.Size(200, 5000)
+	c.Laws, c.Seeds = locktest.EfficiencyLaws, testkit.Size(50, 200, 5000)
 	locktest.Run(t, c)
 }
 
@@ -69,5 +69,5 @@ func TestEqualSeedsOnAClusterGiveEqualRuns(t *testing.T) {
 	c := onCluster(t)
 	c.New = func(c *locktest.Client) (locktest.Lock, error) { return newRedislock(impatient)(c, false) }
 	c.Cycles, c.Hold = 2, time.Second
-	matrixtest.EqualSeedsGiveEqualRuns(t, c, testkit.Size(200, 2000))
+	matrixtest.EqualSeedsGiveEqualRuns(t, c, testkit.Size(50, 200, 2000))
 }

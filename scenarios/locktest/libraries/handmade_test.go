@@ -239,7 +239,7 @@ func TestPausesFindWhatChecksAndThenActs(t *testing.T) {
 			t.Run(name+" on "+on, func(t *testing.T) {
 				c := x.Config
 				c.Servers, c.TTL, c.Faults, c.New = locktest.Redis(1), TTL, locktest.Pauses, newHandmade(open, x.lock)
-				c.Seeds = testkit.Size(400, 2000)
+				c.Seeds = testkit.Size(100, 400, 2000)
 				if r, ok := locktest.Explore(t, c); ok {
 					breaks(t, r, x.law)
 				}

@@ -98,7 +98,7 @@ func TestSoundLocksSurviveRestarts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			locktest.Run(t, locktest.Config{Servers: locktest.Redis(1), TTL: TTL, Faults: locktest.Restarts,
-				Without: locktest.ServerDataLoss, Laws: locktest.LeaseLaws, Seeds: testkit.Size(100, 1000),
+				Without: locktest.ServerDataLoss, Laws: locktest.LeaseLaws, Seeds: testkit.Size(25, 100, 1000),
 				Precautions: locktest.Precautions{ChecksValidity: true, StopsWhenLost: true}, New: lock})
 		})
 	}
