@@ -102,7 +102,7 @@ func TestBadClients(t *testing.T) {
 			if i%4 != 1 {
 				testkit.FullOnly(t)
 			}
-			testkit.OneIn(t, 3)
+			testkit.OneIn(t, 6)
 			for k, condition := range []string{"True", sometimes} {
 				worker := write(fmt.Sprintf("worker-%d-%d.py", i, k), fmt.Sprintf(badWorker, condition, c.does), 0o600)
 				exploresBad(t, scenario, "/usr/bin/python3 "+worker, k == 1, c.wants)
@@ -122,6 +122,9 @@ func TestBadClients(t *testing.T) {
 		"script around the program": {script, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if c.want == "" {
+				testkit.ThoroughOnly(t)
+			}
 			var out, problems bytes.Buffer
 			code := run([]string{"explore", scenario, "--seeds", "2", "--client", c.command, "--out",
 				filepath.Join(t.TempDir(), "out")}, &out, &problems)

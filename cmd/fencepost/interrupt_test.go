@@ -261,6 +261,7 @@ var interruptedFiles = map[string]string{
 func TestInterruptedCommandsReportWhatTheyFound(t *testing.T) {
 	for i, c := range longCommands {
 		t.Run(c.name, func(t *testing.T) {
+			testkit.OneIn(t, 3)
 			if c.args[0] == "corpus" || c.args[0] == "compare" || i%2 > 0 {
 				testkit.FullOnly(t)
 			}
@@ -535,6 +536,7 @@ func TestLargestCounts(t *testing.T) {
 		{"advise", "promised.yaml", "--seeds", "1000000", "--out", "out"},
 	} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			testkit.OneIn(t, 3)
 			if args[0] == "corpus" || slices.Contains(args, "4096") {
 				testkit.FullOnly(t)
 			}

@@ -28,8 +28,8 @@ func TestMain(m *testing.M) {
 // TestCommand types the commands of a user and compares what the user sees.
 func TestCommand(t *testing.T) { runScripts(t, testscript.Params{Dir: "testdata/command"}) }
 
-// TestScenario runs each scenario of the catalogue (by default every third) with its first seed, and compares the whole
-// report with a golden file.
+// TestScenario runs the scenarios of the catalogue (unless the run is a full one, some of them) with their first seed,
+// and compares the whole report with a golden file.
 func TestScenario(t *testing.T) {
 	files, err := filepath.Glob("testdata/scenario/*.txtar")
 	if err != nil {
@@ -37,7 +37,7 @@ func TestScenario(t *testing.T) {
 	}
 	var some []string
 	for i, f := range files {
-		if testkit.Full() || *testkit.Update || i%3 == 0 {
+		if *testkit.Update || i%testkit.Size(9, 3, 1) == 0 {
 			some = append(some, f)
 		}
 	}
@@ -59,12 +59,16 @@ func runScripts(t *testing.T, p testscript.Params) {
 		Files:               p.Files,
 		UpdateScripts:       *testkit.Update,
 		RequireExplicitExec: true,
-		// [full] marks lines that are executed only in a full run (see testkit.Full).
+		// [full] marks lines that are executed only in a full run, and [thorough] those that are also executed in
+		// continuous integration (see package testkit).
 		Condition: func(cond string) (bool, error) {
-			if cond != "full" {
-				return false, fmt.Errorf("unknown condition %q", cond)
+			switch cond {
+			case "full":
+				return testkit.Full(), nil
+			case "thorough":
+				return testkit.Thorough() || *testkit.Update, nil
 			}
-			return testkit.Full(), nil
+			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"folders": countFolders},
 		Setup: func(e *testscript.Env) error {

@@ -46,7 +46,9 @@ func TestWorkersInVirtualTime(t *testing.T) {
 		another := met[c.worker] || c.worker == "curator"
 		met[c.worker] = true
 		t.Run(c.worker+c.argument, func(t *testing.T) {
-			testkit.OneIn(t, 3)
+			if c.worker != "redis-py" {
+				testkit.ThoroughOnly(t)
+			}
 			if another { // than one for each language and kind of servers
 				testkit.FullOnly(t)
 			}
