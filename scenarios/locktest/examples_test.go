@@ -11,7 +11,8 @@ import (
 
 // TestTheLocksOfTheExamplesAreSound: the tests in the examples pass.
 func TestTheLocksOfTheExamplesAreSound(t *testing.T) {
-	pauses := locktest.Config{TTL: lease, Faults: locktest.Pauses, Laws: locktest.LeaseLaws, Seeds: testkit.Size(3, 6, 20)}
+	pauses := locktest.Config{TTL: lease, Faults: locktest.Pauses, Laws: locktest.LeaseLaws,
+		Seeds: testkit.Size(3, 6, 20)}
 	for name, change := range map[string]func(c *locktest.Config){
 		"mutex":    func(c *locktest.Config) { c.New = newMutex },
 		"expiring": func(c *locktest.Config) { c.New, c.Precautions.ChecksValidity = newExpiring, true },
