@@ -34,7 +34,7 @@ type Group struct {
 // Digests returns the number of distinct runs.
 func (c *Campaign) Digests() int { return len(c.digests) }
 
-// Add counts the run of a seed. The seed must not have been counted before.
+// Add counts the run with the given seed. The seed must not have been counted before.
 func (c *Campaign) Add(seed uint64, digest sim.Digest, j Judgment) {
 	if c.digests == nil {
 		c.digests = map[sim.Digest]struct{}{}

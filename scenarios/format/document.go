@@ -135,7 +135,8 @@ func (t *tree) at(path []string) *tree {
 	return t
 }
 
-// child returns the value of a key, or the list entry with a number (from 1). It returns nil if there is none.
+// child returns the value of the given key, or the list entry with the given number (from 1). It returns nil if there
+// is none.
 func (t *tree) child(key string) *tree {
 	for i := range t.entries {
 		if t.entries[i].key == key {

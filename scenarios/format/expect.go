@@ -15,7 +15,8 @@ type All struct {
 	Metrics []Bound
 }
 
-// Law is the expected outcome of a law. If Cause is set, the law must be broken by this cause.
+// Law is the expected outcome of a law. If Cause is set, the law must be violated, and the violation must have this
+// cause.
 type Law struct {
 	Any     bool            // any outcome is accepted, and the other fields are zero
 	Outcome checker.Outcome // Holds or Violated

@@ -38,8 +38,8 @@ func TestExpectationsMeetOutcomes(t *testing.T) {
 	crash := checker.Cause{Kind: checker.LostInCrash, Detail: checker.Unsynced}
 	for _, c := range []struct {
 		expect string // empty if the scenario does not name the law
-		// These are the results for the outcomes unchecked, holds, undecided, and violated by lost in crash (unsynced).
-		// A result is empty if the outcome is as expected.
+		// These are the results for the outcomes unchecked, holds, undecided, and violated with the cause lost in crash
+		// (unsynced). A result is empty if the outcome is as expected.
 		unchecked, holds, undecided, violated string
 	}{
 		{"", "", "", "",
@@ -81,8 +81,8 @@ func TestExpectationsMeetOutcomes(t *testing.T) {
 	}
 }
 
-// TestAnExpectedCauseMayBeOneOfSeveral: if a law is expected to be violated by one cause, other causes may violate it
-// as well, in any order.
+// TestAnExpectedCauseMayBeOneOfSeveral: if a law is expected to be violated with one cause, violations with other
+// causes are accepted as well, in any order.
 func TestAnExpectedCauseMayBeOneOfSeveral(t *testing.T) {
 	v := came(checker.MutualExclusion, checker.Violated, checker.Cause{Kind: checker.LostInFailover})
 	v.Findings[0].Further = []checker.Finding{{Law: checker.MutualExclusion, Outcome: checker.Violated,
@@ -97,8 +97,8 @@ func TestAnExpectedCauseMayBeOneOfSeveral(t *testing.T) {
 	}
 }
 
-// TestEveryCauseOfAnUnnamedLawMustBeExcused: if the scenario does not name a law, only causes that break no promise may
-// violate it.
+// TestEveryCauseOfAnUnnamedLawMustBeExcused: if the scenario does not name a law, that law may be violated only with
+// causes that break no promise.
 func TestEveryCauseOfAnUnnamedLawMustBeExcused(t *testing.T) {
 	lost := checker.Cause{Kind: checker.NoQuorumLeft}
 	v := came(checker.DeadlockFreedom, checker.Violated, lost)

@@ -88,7 +88,7 @@ func (r *Reader) durationIn(n ast.Node, f *Form) (Value, bool) {
 	return Value{}, false
 }
 
-// Listed joins names with commas, except the last two. It puts the given word, such as "and", between these.
+// Listed joins names with commas. It puts the given word, such as "and", between the last two names.
 func Listed[T ~string](names []T, last string) string {
 	var list []string
 	for _, n := range names {

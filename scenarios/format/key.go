@@ -73,7 +73,7 @@ type Key[T any] struct {
 	Wall string
 }
 
-// With returns a copy of the key with a changed form, for a table that accepts fewer words or a narrower range.
+// With returns a copy of the key whose Form is changed, for example to accept fewer words or a narrower range.
 func (k Key[T]) With(change func(*Form)) Key[T] {
 	k.Form.Words = append([]string(nil), k.Form.Words...)
 	change(&k.Form)
@@ -90,7 +90,7 @@ func Only[T any, V ~string](k Key[T], words ...V) Key[T] {
 	})
 }
 
-// Standing returns a copy of the key with another default.
+// Standing returns a copy of the key with the given default.
 func (k Key[T]) Standing(v Value) Key[T] {
 	k.Standard, k.Depends = v, ""
 	return k

@@ -23,9 +23,9 @@ func (m Mismatch) String() string {
 
 // Match compares the outcome of a run with what the scenario expects.
 //
-// A law that the scenario does not name must not be violated, except by causes that the promise excuses. A law that the
-// scenario names must have the expected outcome, unless any outcome is accepted. If a law is expected to be violated by
-// one cause, other causes may violate it as well.
+// A law that the scenario does not name must not be violated, except for causes that the promise excuses. A law that
+// the scenario names must have the expected outcome, unless any outcome is accepted. If a law is expected to be
+// violated with one cause, violations with other causes are accepted as well.
 //
 // undecided reports that a named law could not be fully judged. That is not a mismatch. A cause that the servers did
 // not record is not a mismatch either. The mismatches of laws come first, in the order of checker.Laws, and then those
@@ -112,8 +112,8 @@ func metricText(m checker.Metric) string {
 	return text
 }
 
-// above and below return the neighbors of x among the floating-point numbers: the next greater number and the next
-// smaller number. They turn open bounds into closed bounds.
+// above returns the next floating-point number above x, and below the next one below x. They turn open bounds into
+// closed bounds.
 func above(x float64) float64 { return math.Nextafter(x, math.Inf(1)) }
 
 func below(x float64) float64 { return math.Nextafter(x, math.Inf(-1)) }

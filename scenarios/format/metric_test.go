@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestAllMetricsCanBeBounded checks that bounds can be set for exactly those metrics that the checker measures, in the
+// TestAllMetricsCanBeBounded checks that bounds can be set for exactly the metrics that the checker measures, in the
 // same units.
 func TestAllMetricsCanBeBounded(t *testing.T) {
 	h := &history.History{Header: history.Header{Clients: []history.Process{"client-1"}}}

@@ -58,8 +58,8 @@ type Field struct {
 // Given maps the keys that are present in a mapping to their positions.
 type Given map[string]Place
 
-// Mapping reads the keys of a mapping. In messages, the mapping has the given name. The name is empty for the whole
-// file. A file may contain one of the given words instead of the mapping.
+// Mapping reads the keys of a mapping. name is what messages call the mapping; it is empty for the whole file. A file
+// may contain one of the given words instead of the mapping.
 func (r *Reader) Mapping(n ast.Node, name string, known []Field, words ...string) Given {
 	keys := Given{}
 	start := StartOf(n)

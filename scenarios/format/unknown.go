@@ -16,25 +16,25 @@ const mostMeant = 8
 
 // unknown reports that a mapping has no such key. It suggests similar keys. If none is similar, it lists all keys.
 func (r *Reader) unknown(key string, place Place, name string, known []Field, n ast.Node) {
-	if places := r.elsewhere(key, name); len(places) > 0 {
+	if places := r.otherMappings(key, name); len(places) > 0 {
 		r.Problem(place, "", "unknown key %s%s: it belongs %s", Found(key), in(name), Listed(places, "or"))
 		return
 	}
 	left := Missing(names(known), n)
 	meant := nearest.Meant(key, left)
 	if len(meant) == 0 {
-		meant = about(key, known, left)
+		meant = describedBy(key, known, left)
 	}
-	r.instead(place, "unknown key "+Found(key)+in(name), meant, "the keys here are ", left)
+	r.suggest(place, "unknown key "+Found(key)+in(name), meant, "the keys here are ", left)
 }
 
 // unknownKey reports a name that does not exist, and suggests similar names from the given list.
 func (r *Reader) unknownKey(place Place, what, word string, others []string) {
-	r.instead(place, "unknown "+what+" "+Found(word), nearest.Meant(word, others), "the "+what+"s are ", others)
+	r.suggest(place, "unknown "+what+" "+Found(word), nearest.Meant(word, others), "the "+what+"s are ", others)
 }
 
-// instead reports a problem and adds suggestions. If there are none, it adds the list of all possible names.
-func (r *Reader) instead(place Place, problem string, meant []string, all string, others []string) {
+// suggest reports a problem and adds suggestions. If there are none, it adds the list of all possible names.
+func (r *Reader) suggest(place Place, problem string, meant []string, all string, others []string) {
 	near := ""
 	switch {
 	case len(meant) == 1:
@@ -47,9 +47,9 @@ func (r *Reader) instead(place Place, problem string, meant []string, all string
 	r.Problem(place, near, "%s", problem)
 }
 
-// elsewhere returns the mappings that accept a key, except the mapping in which the key was found. That mapping is left
-// out even if it accepts the key in other files (for example, in a lock with another protocol).
-func (r *Reader) elsewhere(key, here string) (places []string) {
+// otherMappings returns the mappings that accept a key, except the mapping in which the key was found. That mapping is
+// left out even if it accepts the key in other files (for example, in a lock with another protocol).
+func (r *Reader) otherMappings(key, here string) (places []string) {
 	if r.Elsewhere == nil {
 		return nil
 	}
@@ -69,18 +69,18 @@ func (r *Reader) elsewhere(key, here string) (places []string) {
 // "renewal".
 const longWord = 4
 
-// about returns those of the given keys whose description contains a word.
-func about(word string, known []Field, left []string) (about []string) {
+// describedBy returns the keys in left whose description contains the given word.
+func describedBy(word string, known []Field, left []string) (names []string) {
 	for _, k := range known {
 		words := strings.FieldsFunc(k.Says, func(c rune) bool { return !unicode.IsLetter(c) })
 		speaks := func(w string) bool {
 			return strings.EqualFold(w, word) || len(word) >= longWord && strings.HasPrefix(strings.ToLower(w), word)
 		}
 		if slices.Contains(left, k.Name) && slices.ContainsFunc(words, speaks) {
-			about = append(about, k.Name)
+			names = append(names, k.Name)
 		}
 	}
-	return about
+	return names
 }
 
 // noMapping reports a value that was found where a mapping was expected.
@@ -108,7 +108,7 @@ func (r *Reader) example(n ast.Node, known []Field) string {
 	at, value := 0, keys[0].Sample
 	const plain = "abcdefghijklmnopqrstuvwxyz0123456789-." // characters that may appear in values without quotes
 	if text, ok := ScalarText(n); ok && strings.Trim(text, plain) == "" {
-		if i := slices.IndexFunc(keys, func(k Field) bool { return rank(k) < 2 && r.takes(k, n) }); i >= 0 {
+		if i := slices.IndexFunc(keys, func(k Field) bool { return rank(k) < 2 && r.accepts(k, n) }); i >= 0 {
 			at, value = i, text
 		}
 	}
@@ -136,8 +136,8 @@ func rank(k Field) int {
 	return 2
 }
 
-// takes reports whether a key accepts the value n. It discards problems that this check records.
-func (r *Reader) takes(k Field, n ast.Node) bool {
+// accepts reports whether a key accepts the value n. It discards problems that this check records.
+func (r *Reader) accepts(k Field, n ast.Node) bool {
 	before := len(r.problems)
 	ok := k.Takes != nil && k.Takes(n)
 	r.problems = r.problems[:before]

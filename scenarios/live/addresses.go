@@ -19,8 +19,10 @@ type request struct {
 	instead      string // reply that the client gets instead of the server's reply; empty: the server's reply
 }
 
-// given lists all settings under lock and work that a user's client gets in its environment variables (see work).
-var given = []string{"lock.name", "lock.ttl", "work.compute", "work.cycles", "work.hold", "work.locks", "work.take"}
+// passedSettings lists all settings in the mappings "lock" and "work" that a user's client gets in its environment
+// variables (see work).
+var passedSettings = []string{"lock.name", "lock.ttl", "work.compute", "work.cycles", "work.hold",
+	"work.locks", "work.take"}
 
 // work returns the environment variables that describe the work of a user's client.
 func (k *client) work() []string {
@@ -72,7 +74,7 @@ func (s *state) namesServers(args []string) bool {
 	return false
 }
 
-// translated replaces the addresses in a reply with those through which the client reaches the servers. A reply of a
+// translated replaces the addresses in a reply with those through which the client reaches the servers. A reply from a
 // Sentinel may come in several pieces.
 func (s *state) translated(b []byte, namesServers bool) []byte {
 	switch {

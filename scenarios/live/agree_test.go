@@ -16,7 +16,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// placed are lists of faults for a run of two clients that use redis-py's lock on one server, with a TTL of 2 s.
+// placed lists faults for runs of two clients that use redis-py's lock on one server, with a TTL of 2 s. Each run has
+// one of these faults; "" means no fault.
 var placed = []string{
 	"pause client-1 for 3s after before-write",
 	"",
@@ -40,9 +41,9 @@ var placed = []string{
 	"break client-1 | redis-1 before the answer to the EVALSHA",
 }
 
-// TestAProgramComesOutAlikeInRealAndInVirtualTime: under the faults in placed, the same program breaks and keeps the
-// same laws in real time as in virtual time, by the same causes. If a run in real time has another outcome, it is
-// repeated, at most twice, because a stall of the host may be the reason.
+// TestAProgramComesOutAlikeInRealAndInVirtualTime: under the faults in placed, the same program violates the same laws
+// in real time as in virtual time, with the same causes. If a run in real time has another outcome, it is repeated, at
+// most twice, because a stall of the host may be the reason.
 func TestAProgramComesOutAlikeInRealAndInVirtualTime(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	const text = "name: alike\nservers: {redis: 1}\nclients: 2\nlock: {protocol: set-nx-px, ttl: 2s}\n" +

@@ -128,8 +128,8 @@ func (c *child) setClock(text string) {
 	}
 }
 
-// reporting is the Env of a client. It reports the client's records to the parent process, and also the points that the
-// client passes.
+// reporting is the Env of a client. It reports the client's records to the parent process, and also each step of the
+// client's work at which a fault may strike.
 type reporting struct {
 	sim.Env
 	child *child
@@ -147,7 +147,7 @@ func (r *reporting) Go(name string, task func(sim.Env)) {
 	r.Env.Go(name, func(env sim.Env) { task(&reporting{env, r.child}) })
 }
 
-// Point reports that the client has passed a point, at which faults may strike.
+// Point reports that the client has reached a point in its work at which a fault may strike.
 func (r *reporting) Point(p sim.Point) { r.report("FENCEPOST", toPass, string(p)) }
 
 // Record reports an event.

@@ -57,7 +57,7 @@ type hold struct {
 	attempt history.Attempt // the latest attempt
 	word    string          // the client's own name for the attempt; empty until the lock is granted
 	token   history.Token
-	yes     []*yes
+	yes     []*keyGrant
 	values  []string // owner values that the attempt has set
 	old     []owned  // owner values of earlier attempts, in order
 	section int      // number of sections so far
@@ -158,9 +158,9 @@ func (k *client) begin(i int) {
 	k.stage.world.At(k.stage.zero+history.Of(k.starts)+1, func() { k.inTurn(k.first) })
 }
 
-// patient and morePatient limit how long a client's start of work is delayed. A client waits until the servers have
-// served the clients before it, because virtual time has this order. patient applies to Redis, and morePatient to
-// services in which an acquire needs several requests.
+// patient and morePatient limit how long the start of a client's work is delayed. A client waits until the servers have
+// served the clients before it, so that the clients start in the same order as in virtual time. patient applies to
+// Redis, and morePatient to services in which an acquire needs several requests.
 const (
 	patient     = 100 * time.Millisecond
 	morePatient = 2 * time.Second
@@ -185,7 +185,7 @@ func (k *client) inTurn(f func()) {
 		w.At(w.Now()+history.Of(time.Millisecond), func() { k.inTurn(f) })
 		return
 	}
-	k.then(f)
+	k.afterPause(f)
 }
 
 // exited handles the end of the process. It is called after everything that the process has sent.
@@ -291,9 +291,9 @@ func (k *client) Resume() {
 	})
 }
 
-// Jumped makes the client's wall clock jump by d. In virtual time, the clock of the client's process jumps. In real
-// time, one of Fencepost's own clients is notified. The clocks of a user's process cannot be changed in real time, so
-// the run fails.
+// Jumped makes the client's wall clock jump by d. In virtual time, it changes the clock of the client's process. In
+// real time, it notifies the process if it is one of Fencepost's own clients. The clocks of a user's process cannot be
+// changed in real time, so the run fails.
 func (k *client) Jumped(d time.Duration) {
 	if k.traced != nil {
 		k.traced.Jump(d)
@@ -302,9 +302,9 @@ func (k *client) Jumped(d time.Duration) {
 	k.clock("JUMP", int64(d))
 }
 
-// Drifted makes the client's clocks run at another rate. In virtual time, the clocks of the client's process do so. In
-// real time, one of Fencepost's own clients is notified. The clocks of a user's process cannot be changed in real time,
-// so the run fails.
+// Drifted makes the client's clocks run at a different rate. In virtual time, it changes the rate of the clocks of the
+// client's process. In real time, it notifies the process if it is one of Fencepost's own clients. The clocks of a
+// user's process cannot be changed in real time, so the run fails.
 func (k *client) Drifted(ppm int64) {
 	if k.traced != nil {
 		k.traced.Drift(ppm)
@@ -321,9 +321,9 @@ func (k *client) clock(what string, n int64) {
 	k.control.conn.Send(realtime.AppendFrame(nil, realtime.FramePush, []byte(what+" "+strconv.FormatInt(n, 10))))
 }
 
-// then calls f, an action of the client. If the client is paused, f is called after the pause. If the client has
-// crashed, f is not called.
-func (k *client) then(f func()) {
+// afterPause calls f, an action of the client. If the client is paused, f is called when the pause ends. If the client
+// has crashed, f is not called.
+func (k *client) afterPause(f func()) {
 	w := k.stage.world
 	switch {
 	case w.Down(k.id):
@@ -334,10 +334,10 @@ func (k *client) then(f func()) {
 	}
 }
 
-// pass records that the client passes a point, at which faults may strike, and then calls f.
+// pass records that the client has reached a point in its work at which a fault may strike, and then calls f.
 func (k *client) pass(p sim.Point, f func()) {
 	k.stage.world.Pass(k.id, p)
-	k.then(f)
+	k.afterPause(f)
 }
 
 func (k *client) record(e history.Event) {

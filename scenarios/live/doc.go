@@ -21,7 +21,7 @@
 //
 // A run with [Options.Virtual] has the same reports and the same clients, but [traced.Machine] runs the clients in
 // virtual time on this machine. The loop uses the machine as its clock: while the loop waits, the clients run.
-// Connections do not go through ports, so nobody else can reach them. Runs with equal plans are equal. The rest of this
+// Connections do not use ports, so no other process can reach them. Runs with equal plans are equal. The rest of this
 // comment is about real time.
 //
 // # When something happened, and when the run learned of it
@@ -31,26 +31,26 @@
 //
 //   - A report is recorded between its sending and its answer. During this time the client waits: with the lock after
 //     ACQUIRED, RELEASING and LOST, without it after ACQUIRING, FAILED and RELEASED.
-//   - A client may end by itself, or may already have ended when the plan is due to crash it. The end may have
+//   - A client may end on its own, or may already have ended when the plan is due to crash it. The end may have
 //     happened at any time since the client was last known to be alive. The last such time is when the run sent an
-//     answer for which the client waited before it sent its last command to the resource. The recorded crash states
-//     this time as its until. Mutual exclusion counts as violated only if it is violated for every possible time of
-//     the end. If it is violated only for some, it is undecided. An answer that is not known to have arrived does not
-//     show that the client was alive, because its bytes may have been read long after they were sent.
+//     answer for which the client waited before it sent its last command to the resource. The recorded crash has this
+//     time as its Until. Mutual exclusion counts as violated only if it is violated for every possible time of the end.
+//     If it is violated only for some, it is undecided. An answer that is not known to have arrived does not show that
+//     the client was alive, because its bytes may have been read long after they were sent.
 //   - A crash of the plan finds the process alive, stops it and kills it. The crash is recorded no later than the
 //     process ends.
 //   - A pause begins when every thread has stopped, and what was sent by then counts as sent before the pause.
-//   - The end of a connection decides nothing by itself. If a real server ended by itself, the run is undecided.
+//   - The end of a connection alone decides nothing. If a real server ended on its own, the run is undecided.
 //
 // A delay of FAILED, RELEASED or an answer does make a wait longer, and fault-tolerance and deadlock-freedom measure
-// waits. Therefore the run states how late the host was, and warns if a stall exceeded the time for which a client
+// waits. Therefore the run reports how late the host was, and warns if a stall exceeded the time for which a client
 // waits for an answer.
 //
 // # What a client need not report
 //
 // The run recognizes a grant from what the servers have recorded since ACQUIRING: the keys of the lock that were set on
-// this client's connections, by any command. The grant counts from the moment when the reply that completed a quorum
-// arrived at the client's machine. It lasts for the stated validity, or, if none was stated, until the first of the
+// this client's connections, by any command. The grant begins when the reply that completed a quorum arrived at the
+// client's machine. It lasts for the validity that the client reported, or, if it reported none, until the first of the
 // keys expires.
 package live
 

@@ -130,7 +130,7 @@ func runsOf(t *testing.T, command string, seeds int) string {
 	return runs.String()
 }
 
-// firstEqual is the first seed of the runs that are compared. After every 256 seeds, the programs are started anew.
+// firstEqual is the first seed of the runs that are compared. The programs are restarted after every 256 seeds.
 const firstEqual = 156
 
 // printRuns runs a command three times with each of several seeds. For each seed, it prints a line with a hash of the

@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// TestAProgramIsGivenWhatIsListed checks the list in the variable given. It must contain exactly those settings under
-// lock and work whose values affect the environment of a client's program.
+// TestAProgramIsGivenWhatIsListed checks the list passedSettings. It must contain exactly the settings in the mappings
+// "lock" and "work" whose values affect the environment of a client's program.
 func TestAProgramIsGivenWhatIsListed(t *testing.T) {
 	const text = "name: lock\nservers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 7s}\n"
 	work := func(path, value string) (env string, s *scenarios.Scenario) {
@@ -38,7 +38,7 @@ func TestAProgramIsGivenWhatIsListed(t *testing.T) {
 			if other == nil || v.Value(other, &other.Clients[0]) == v.Value(s, &s.Clients[0]) {
 				continue
 			}
-			listed := slices.Contains(given, v.Path)
+			listed := slices.Contains(passedSettings, v.Path)
 			seen[listed] = append(seen[listed], v.Path)
 			if (env != before) != listed {
 				t.Errorf("%s: %s: listed: %t, but the environment changes: %t", v.Path, value, listed, env != before)

@@ -8,9 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// yes is the grant of one server to an attempt: a key of the lock that a request of the attempt has set on that server.
-// A master and its replicas count as one server, and only the latest grant from them counts.
-type yes struct {
+// keyGrant is a grant that one server has given to an attempt: a key of the lock that a request of the attempt has set
+// on that server. A master and its replicas count as one server, and only the latest grant from them counts.
+type keyGrant struct {
 	server sim.ProcessID
 	seat   sim.ProcessID // first server of the group to which the server belongs
 	values [2]string     // the value of the key and that of its member
@@ -91,13 +91,13 @@ func (k *client) keyed(e *history.Event) {
 		return
 	}
 	seat := k.stage.seat(e.Process)
-	at := slices.IndexFunc(h.yes, func(y *yes) bool { return y.seat == seat })
+	at := slices.IndexFunc(h.yes, func(y *keyGrant) bool { return y.seat == seat })
 	switch {
 	case e.F == history.KeySet && e.Of == h.attempt:
 		if at >= 0 {
 			h.yes = slices.Delete(h.yes, at, at+1)
 		}
-		y := &yes{server: e.Process, seat: seat, values: [2]string{e.Value, e.Member}, until: e.Until}
+		y := &keyGrant{server: e.Process, seat: seat, values: [2]string{e.Value, e.Member}, until: e.Until}
 		h.yes = append(h.yes, y)
 		for _, value := range y.values {
 			if value != "" {
@@ -128,9 +128,9 @@ func (st *stage) seat(server sim.ProcessID) sim.ProcessID {
 // settle drops grants whose owner value differs from the given one. They belong to earlier rounds of requests, which
 // the client believes to have failed.
 func (h *hold) settle(value string) {
-	is := func(y *yes) bool { return slices.Contains(y.values[:], value) }
+	is := func(y *keyGrant) bool { return slices.Contains(y.values[:], value) }
 	if slices.ContainsFunc(h.yes, is) {
-		h.yes = slices.DeleteFunc(h.yes, func(y *yes) bool { return !is(y) })
+		h.yes = slices.DeleteFunc(h.yes, func(y *keyGrant) bool { return !is(y) })
 	}
 }
 
@@ -147,10 +147,10 @@ func (h *hold) answered(server sim.ProcessID, sent, now sim.Time) {
 	}
 }
 
-// agreed returns the grant of a lock that all servers grant together, because they keep one log. Its Since is the time
-// at which the client began to request the lock, and its Granted is the time of the client's report. It lasts for the
-// stated validity. If no validity was stated, the grant lasts as long as the session or the key's lease; ok is false if
-// that is not known.
+// agreed returns the grant of a lock that all servers grant together, because they keep a common log. Its Since is the
+// time at which the client began to request the lock, and its Granted is the time of the client's report. It lasts for
+// the validity that the client reported. If the client reported none, the grant lasts as long as the session or the
+// key's lease; ok is false if that is not known.
 func (k *client) agreed(h *hold, r *report) (g sim.Grant, ok bool) {
 	w := k.stage.world
 	var until sim.Time

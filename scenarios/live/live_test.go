@@ -22,8 +22,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// scenario returns a scenario with two clients of a lock with a TTL of one second, and with the given lines. The
-// clients check the elapsed time. Otherwise, their lease would begin when they receive the reply, so a stall of the
+// scenario returns a scenario with two clients of a lock with a TTL of one second, to which it adds the given lines.
+// The clients check the elapsed time. Otherwise, their lease would begin when they receive the reply, so a stall of the
 // host could make the lease outlast the key.
 func scenario(t *testing.T, protocol string, more ...string) *scenarios.Scenario {
 	t.Helper()
@@ -60,13 +60,13 @@ func start(t testing.TB) *process.Keeper {
 }
 
 // run runs a scenario with processes of the test binary as clients. If how is empty, they are Fencepost's own clients.
-// Otherwise, they act as a user's clients, and how selects what they do.
+// Otherwise, they act as a user's clients, and the value of how selects what they do.
 func run(t testing.TB, s *scenarios.Scenario, how string) (*Result, error) {
 	t.Helper()
 	return runOn(t, s, how, Simulated{})
 }
 
-// runOn is like run, with another fleet of servers.
+// runOn is like run, but uses the given servers.
 func runOn(t testing.TB, s *scenarios.Scenario, how string, on Fleet) (*Result, error) {
 	t.Helper()
 	self, err := os.Executable()
@@ -321,8 +321,9 @@ func TestAnInterruptEndsTheRun(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeDoneIsRefused checks that a fault that cannot be carried out is refused before anything starts, with
-// its line and the reason. Because the test has no process keeper, nothing could be started.
+// TestWhatCannotBeDoneIsRefused checks that a fault that cannot be carried out is refused before anything starts, and
+// that the error contains the fault's line and the reason. Because the test has no process keeper, nothing could be
+// started.
 func TestWhatCannotBeDoneIsRefused(t *testing.T) {
 	user := func(faults string) Options {
 		s := scenario(t, "set-nx-px", "faults: ["+faults+"]")

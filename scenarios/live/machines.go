@@ -50,7 +50,7 @@ type machinist struct {
 
 // Code returns the scenarios.Code for performing runs with v.
 func (v *Virtual) Code() *scenarios.Code {
-	return &scenarios.Code{Elsewhere: v.carryOut, Programs: passed, Given: given}
+	return &scenarios.Code{Elsewhere: v.carryOut, Programs: passed, Given: passedSettings}
 }
 
 // hire returns an idle machinist.
@@ -94,8 +94,8 @@ func (v *Virtual) Close() {
 	v.idle = nil
 }
 
-// One in everyTwice runs is performed twice, to check that equal seeds give equal runs.
-const everyTwice = 32
+// One out of every repeatEvery runs is performed twice, to check that equal seeds give equal runs.
+const repeatEvery = 32
 
 // carryOut performs the run of a plan. The error is a *[scenarios.CodeError] if the program cannot be run, or if a
 // second run with the same seed differs. Several goroutines may call carryOut at the same time.
@@ -108,7 +108,7 @@ func (v *Virtual) carryOut(s *scenarios.Scenario, p nemesis.Plan, w scenarios.Wa
 	done := make(chan struct{})
 	m.jobs <- func(t *traced.Tracer) {
 		defer close(done)
-		twice := p.Seed%everyTwice == 1
+		twice := p.Seed%repeatEvery == 1
 		if result, err = v.run(s, p, w, t, twice); err == nil && twice {
 			err = v.again(s, p, w.Sent, t, result)
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// These are lines that a program prints if nothing unusual happens, and the last line if its key was lost.
+// The output of a program begins with the lines firstTwo. If the key is lost, it ends with the lines keyLost.
 var (
 	firstTwo = []string{"0.0 0.0 0.0 client-1", "1.0 1.0 0.0 client-1"}
 	keyLost  = []string{"2.0 2.0 0.0 nobody", "3.0 3.0 0.0 nobody", fifth}

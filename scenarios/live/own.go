@@ -77,7 +77,7 @@ func (s *state) own(args []string) {
 		}
 		record := func() {
 			k.recorded(&r)
-			k.then(s.acknowledge)
+			k.afterPause(s.acknowledge)
 		}
 		if !k.begun {
 			k.begun = true

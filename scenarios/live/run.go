@@ -22,11 +22,11 @@ type Fleet interface {
 	// Can returns the reason why a fault on the servers cannot be carried out, or nil if it can. It is called for every
 	// fault of the plan, before anything starts.
 	Can(f *nemesis.Fault) error
-	// Front returns the front end through which the user's clients reach the servers. own is the front end of the
-	// simulated servers, or nil if they have none.
+	// Front returns the front end through which the user's clients reach the servers. own is the simulated servers'
+	// front end, or nil if they have none.
 	Front(own sim.Front) sim.Front
-	// Server returns the server that replaces own, a simulated lock server or Sentinel. It returns own if it should not
-	// be replaced.
+	// Server returns the server that replaces a simulated lock server or Sentinel (own). It returns own if that server
+	// should not be replaced.
 	Server(id sim.ProcessID, own sim.Server) sim.Server
 	// Begin starts the servers. It uses the loop to pass everything that they do to the simulated world.
 	Begin(l *realtime.Loop) error

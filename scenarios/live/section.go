@@ -69,8 +69,8 @@ func (k *client) report(r *report, ok func()) error {
 	return nil
 }
 
-// before lists, for each report, the reports that it may follow.
-var before = map[word][]word{
+// mayFollow lists, for each report, the reports that it may follow.
+var mayFollow = map[word][]word{
 	acquiring: {released, failed, lost},
 	acquired:  {acquiring},
 	failed:    {acquiring},
@@ -84,7 +84,7 @@ var before = map[word][]word{
 
 // allows returns nil if the client may send the report now, and otherwise an error with the reason.
 func (h *hold) allows(r *report) error {
-	if !slices.Contains(before[r.word], h.step) {
+	if !slices.Contains(mayFollow[r.word], h.step) {
 		if h.attempt == "" {
 			return fmt.Errorf("FENCEPOST %s %s comes before any FENCEPOST ACQUIRING %[2]s", r.word, r.lock)
 		}
@@ -94,7 +94,7 @@ func (h *hold) allows(r *report) error {
 				"a reply takes as long as the pause: turn off timeouts and retries for FENCEPOST_RESOURCE"
 		}
 		return fmt.Errorf("FENCEPOST %s %s comes after %s: it may follow %s%s", r.word, r.lock, h.step,
-			before[r.word][0], again)
+			mayFollow[r.word][0], again)
 	}
 	if r.attempt != "" && r.word != acquired && r.attempt != h.word {
 		return fmt.Errorf("FENCEPOST %s %s %s names a lock that it does not hold: it has acquired %[2]s as %[4]s",

@@ -77,7 +77,7 @@ func (st *stage) Client(c *scenarios.Client, start time.Duration) func(sim.Env) 
 	return func(env sim.Env) { env.Sleep(sim.Forever, &k.done) }
 }
 
-// Server returns the server that the fleet uses instead of the simulated server own.
+// Server returns the server that the fleet uses instead of a simulated server (own).
 func (st *stage) Server(id sim.ProcessID, own sim.Server) sim.Server {
 	s := st.Fleet.Server(id, own)
 	if o := st.Scenario; st.onRedis() && slices.Contains(o.Clients[0].Lock.Servers, id) {
@@ -146,7 +146,7 @@ func (st *stage) interruptible() (stop func() bool) {
 }
 
 // UndecidedError reports that a run cannot be judged: a server ended on its own, or the host delayed every attempt to
-// start.
+// start the run.
 type UndecidedError struct {
 	Err     error
 	Delayed bool // whether the host delayed every one of several attempts to start

@@ -107,7 +107,7 @@ func (s *state) received(b []byte, to *sim.Incoming) {
 		s.conn.Send(realtime.AppendFrame(nil, realtime.FrameReply, b))
 	case s.to != nil:
 		answer := sim.NewReply(slices.Clone(b))
-		s.client.then(func() {
+		s.client.afterPause(func() {
 			if s.to != nil {
 				s.accessed(answer)
 			}
@@ -120,8 +120,8 @@ func (s *state) received(b []byte, to *sim.Incoming) {
 }
 
 // attemptOf returns the attempt to which a request of the user's client belongs. If the request contains the owner
-// value of an earlier attempt, and the server still has a key with this value, it is that attempt. Otherwise it is the
-// latest attempt.
+// value of an earlier attempt, and the server still has a key with this value, the request belongs to that attempt.
+// Otherwise it belongs to the latest attempt.
 func (s *state) attemptOf(args []string) history.Attempt {
 	k := s.client
 	lock := s.lockOf(args)
@@ -220,7 +220,7 @@ func (s *state) answer(b []byte) {
 	}
 }
 
-// wrong answers a client's report with an error, and ends the run.
+// wrong responds to a client's report with an error, and ends the run.
 func (s *state) wrong(problem string) {
 	s.conn.Send(sim.AppendLine(nil, '-', "ERR fencepost: "+problem))
 	s.client.fails("reports something impossible: " + problem)

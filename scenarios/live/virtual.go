@@ -78,8 +78,8 @@ func (v *virtual) end() {
 	}
 }
 
-// denied describes requests of a client to the host that were refused, and what the user can do. It returns "" if none
-// was refused.
+// denied describes requests that a client made to the host and that were refused, and says what the user can do. It
+// returns "" if none was refused.
 func (k *client) denied() string {
 	list := slices.DeleteFunc(append(slices.Clone(k.wanted), k.traced.Refused()...), func(what string) bool {
 		return strings.Contains(what, "__pycache__") // Python works without this folder

@@ -33,7 +33,7 @@ func redisPy(t *testing.T) string {
 	return python + " workers/redis-py/worker.py"
 }
 
-// inVirtualTime returns a scenario of the catalogue whose clients all run the given command.
+// inVirtualTime returns a scenario of the catalog whose clients all run the given command.
 func inVirtualTime(t *testing.T, name, command string) *scenarios.Scenario {
 	t.Helper()
 	s, err := scenarios.Named(name)
@@ -43,7 +43,7 @@ func inVirtualTime(t *testing.T, name, command string) *scenarios.Scenario {
 	return inVirtualTimeOf(t, s, command)
 }
 
-// inVirtualTimeOf returns a scenario whose clients are the programs of a command.
+// inVirtualTimeOf returns a copy of a scenario whose clients all run the given command in virtual time.
 func inVirtualTimeOf(t *testing.T, s *scenarios.Scenario, command string) *scenarios.Scenario {
 	t.Helper()
 	if err := traced.Allowed(); err != nil {
@@ -125,8 +125,8 @@ func TestAProgramThatEndsEarly(t *testing.T) {
 	}
 }
 
-// TestAProgramThatIsStartedByAScript runs a shell script that starts the worker. Faults strike both: a pause past the
-// lease breaks the lock, and a crash ends the client.
+// TestAProgramThatIsStartedByAScript runs a shell script that starts the worker. Faults affect both processes: a pause
+// that outlasts the lease breaks the lock, and a crash ends the client.
 func TestAProgramThatIsStartedByAScript(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "start.sh")
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+redisPy(t)+"\necho over\n"), 0o755); err != nil {
@@ -203,7 +203,7 @@ func TestRunsThatTheirLimitEndsAreEqual(t *testing.T) {
 	redisPy(t) // what the program needs
 	s := inVirtualTime(t, "kleppmann-gc-pause", python+" testdata/tasks.py")
 	for n := range uint64(testkit.Size(2, 6, 6)) {
-		r, err := planned(t, s, 1+everyTwice*n, "cut client-1 client-2 | resource after acquire-start by client-2",
+		r, err := planned(t, s, 1+repeatEvery*n, "cut client-1 client-2 | resource after acquire-start by client-2",
 			"cut client-1 client-2 | redis-1 after acquire-start by client-2") // each is made twice
 		if err != nil || !r.Limited {
 			t.Errorf("run %d: limited: %t, %v", n, r.Limited, err)

@@ -60,7 +60,7 @@ func (l *single) routedOnce(env sim.Env, r sim.Request, slot int) *sim.Reply {
 		r.Conn.Server = l.config.Servers[redis.SlotOwner(slot, len(l.config.Servers))]
 	}
 	if slot == redis.KeySlot(string(l.config.Key)) {
-		l.now[0] = r.Conn.Server
+		l.current[0] = r.Conn.Server
 	}
 	return ask(env, l.timeout(), r)
 }

@@ -73,7 +73,7 @@ func setArgs(key history.Lock, value, millis string) []string {
 	return []string{"SET", string(key), value, "NX", "PX", millis}
 }
 
-// counted returns how many masters and how many replicas the client requires to acknowledge a write.
+// counted returns how many masters and how many replicas must acknowledge a write.
 func (w *Wait) counted() (masters, replicas int) {
 	switch w.Fsync {
 	case MasterDisk:
@@ -99,7 +99,8 @@ func (w *Wait) args() []string {
 	return []string{"WAITAOF", strconv.Itoa(masters), strconv.Itoa(replicas), millis(w.Timeout)}
 }
 
-// says reports whether a reply states at least as many acknowledgments as the client requires.
+// says reports whether, according to the reply to WAIT or WAITAOF, as many servers have acknowledged the writes as the
+// client requires.
 func (w *Wait) says(r *sim.Reply) bool {
 	if w.Fsync == NoDisks {
 		n, _ := r.Int()

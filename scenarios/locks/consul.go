@@ -205,7 +205,7 @@ func (l *consulLock) enter(env sim.Env, h *Hold, patience time.Duration) bool {
 	}
 }
 
-// look reads the key. If index is not 0, it first waits for a change of the key after that index, for a limited time.
+// look reads the key. If index is not 0, it first waits, for a limited time, until the key changes after that index.
 func (l *consulLock) look(env sim.Env, attempt history.Attempt, patience time.Duration, consistent bool, index uint64,
 	wait time.Duration) (p consul.Pair, seen uint64, ok bool) {
 	l.caller.blocking = 0

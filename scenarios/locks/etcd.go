@@ -81,15 +81,15 @@ type etcdConfig struct {
 	compareRevision bool
 }
 
-// leaseCount determines the time from which a client counts an etcd lease.
+// leaseCount determines the time from which a client measures the TTL of an etcd lease.
 type leaseCount string
 
 const (
-	// the client counts the lease from the time at which it sent the request that extended it, so the lease never ends
-	// later for the client than on the server
+	// the client measures the lease from the time at which it sent the request that extended it, so the lease never
+	// ends later for the client than on the server
 	fromSending leaseCount = "sending"
-	// the client counts the lease from the time at which the reply arrived, and checks the lease twice a second, as the
-	// released client does
+	// the client measures the lease from the time at which the reply arrived, and checks the lease twice a second, as
+	// the released client does
 	fromReceipt leaseCount = "receipt"
 )
 

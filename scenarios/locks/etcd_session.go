@@ -131,8 +131,8 @@ func (s *etcdSession) keepalive(env sim.Env) {
 	}
 }
 
-// refresh asks one member once to extend the lease, even if the lease may be over. It reports whether there was a
-// reply. An error counts as no reply, unless it says that the lease no longer exists.
+// refresh sends one request to one member to extend the lease, even if the lease may already be over. It reports
+// whether there was a reply. An error counts as no reply, unless it says that the lease no longer exists.
 func (s *etcdSession) refresh(env sim.Env) bool {
 	sent := env.Monotonic()
 	r, err := s.caller.ask(env, s.attempt, s.config.Timeout, rpc.KeepLeaseAlive(s.lease))
@@ -149,8 +149,8 @@ func (s *etcdSession) refresh(env sim.Env) bool {
 // deadlineLoop).
 const looksEvery = 500 * time.Millisecond
 
-// giveUp signals that the lease is lost: immediately if the lease is counted from the time of sending, otherwise at the
-// client's next check.
+// giveUp signals that the lease is lost: immediately if the lease is measured from the time of sending, otherwise at
+// the client's next check.
 func (s *etcdSession) giveUp(env sim.Env) {
 	if s.own.count == fromReceipt {
 		env.Sleep(looksEvery-env.Monotonic()%looksEvery, &s.over)

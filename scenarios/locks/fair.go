@@ -48,8 +48,8 @@ func init() {
 			}
 			return nil
 		},
-		Order:  func(c *Config) time.Duration { return ownOf[fairConfig](c).timeout },
-		beside: queueOf,
+		Order:     func(c *Config) time.Duration { return ownOf[fairConfig](c).timeout },
+		secondKey: queueOf,
 		clash: func(a, b history.Lock) string {
 			if why := sameKey(a, b, queueOf(a), "queue"); why != "" {
 				return why
@@ -90,10 +90,11 @@ type placeTimes string
 
 const (
 	renewedPlaces placeTimes = "renewed" // place-timeout after its client last asked
-	// A place expires place-timeout after its client first asked, even if the client is still waiting (redisson 3004).
+	// A place in the queue expires place-timeout after its client first asked, even if the client is still waiting
+	// (redisson 3004).
 	fixedPlaces placeTimes = "fixed"
-	// A place expires place-timeout after the preceding place does, so the timeouts of clients that are gone add up
-	// (redisson 1104, 6150).
+	// A place in the queue expires place-timeout after the preceding place, so the timeouts of clients that are gone
+	// add up (redisson 1104, 6150).
 	addedPlaces placeTimes = "added"
 	keptPlaces  placeTimes = "kept" // never (redisson 4595)
 )

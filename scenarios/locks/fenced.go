@@ -33,8 +33,8 @@ func init() {
 			}
 			return nil
 		},
-		clash:  func(a, b history.Lock) string { return sameKey(a, b, tokenCounter(a), "token counter") },
-		beside: tokenCounter,
+		clash:     func(a, b history.Lock) string { return sameKey(a, b, tokenCounter(a), "token counter") },
+		secondKey: tokenCounter,
 	})
 }
 
@@ -59,8 +59,8 @@ var readTokenKey = format.Choice("read-token", func(c *fencedConfig) *tokenRead 
 		"from the counter after the acquisition, when the counter may already contain a later holder's token "+
 		"(Redisson's fenced lock)", format.Options(tokenInStep, tokenLater)...)
 
-// sameKey explains a conflict between two locks. Lock a uses key for the given purpose, and the name of lock b is the
-// same. If the name of lock b is different, sameKey returns "".
+// sameKey explains a conflict between two locks: lock a uses the given key for the given purpose, and the key is also
+// the name of lock b. If the name of lock b is different, sameKey returns "".
 func sameKey(a, b history.Lock, key, purpose string) string {
 	if string(b) != key {
 		return ""

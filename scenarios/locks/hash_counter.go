@@ -47,7 +47,7 @@ return 1`
     return 0
 end
 return redis.call("pexpire", KEYS[1], ARGV[2])`
-	// leaveHash returns 1 if the owner had a hold, even if it has further holds and so keeps the lock.
+	// leaveHash returns 1 if the owner had a hold, even if it has other holds left and thus keeps the lock.
 	leaveHash = `if redis.call("hexists", KEYS[1], ARGV[1]) == 0 then
     return 0
 end

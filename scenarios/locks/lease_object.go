@@ -90,12 +90,12 @@ const (
 	clearsOwn electionEnd = "unless-changed"
 )
 
-// observation determines the time from which a candidate counts another client's lease.
+// observation determines the time from which a candidate measures another client's lease.
 type observation string
 
 const (
 	sightOfChange observation = "change" // the time at which the candidate saw the record change, as in client-go
-	// the candidate counts the lease from the time in the record, which the leader took from its wall clock
+	// the candidate measures the lease from the time in the record, which the leader took from its wall clock
 	renewTime observation = "renew-time"
 )
 
@@ -108,12 +108,12 @@ const (
 	ownDuration durationOf = "own"
 )
 
-// versionInWrite determines whether an update states the version of the record that it replaces.
+// versionInWrite determines whether an update includes the version of the record that it replaces.
 type versionInWrite string
 
 const (
 	comparedVersion versionInWrite = "compared"
-	// it states no version; the API server refuses such an update for Lease objects, but not for ConfigMaps
+	// an update includes no version; the API server refuses such an update for Lease objects, but not for ConfigMaps
 	anyVersion versionInWrite = "any"
 )
 
@@ -412,7 +412,7 @@ func (e *election) key() string {
 	return rpc.LeaseObjects + rpc.DefaultNamespace + string(e.config.Key)
 }
 
-// givesUpAt returns the time at which a leader gives up if it begins to renew now and fails. The time is that of the
+// givesUpAt returns the time at which a leader gives up if it begins to renew now and fails. It is a time on the
 // leader's monotonic clock.
 func (c *leaseObjectConfig) givesUpAt(env sim.Env) time.Duration {
 	if c.renewDeadline == 0 {

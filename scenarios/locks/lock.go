@@ -54,8 +54,8 @@ func answered(r *sim.Reply) Answer {
 
 // protocol is the part of Lock that each lock protocol implements itself.
 type protocol interface {
-	// Acquire tries until it holds the lock. It gives up with ErrPatience according to Config.Patience and
-	// Config.Attempts.
+	// Acquire tries until it holds the lock. It returns ErrPatience once the limit set by Config.Patience or
+	// Config.Attempts is reached.
 	Acquire(env sim.Env) (*Hold, error)
 	// Extend extends the hold and updates its Grant. If this fails, the error says why (ErrLost, ErrRefused,
 	// ErrUnanswered, ErrLate, ErrLimit).
@@ -122,7 +122,7 @@ func New(c *Config, of *Library) Lock {
 }
 
 // object is a lock object that the tasks of a client share. It stores an owner value in a field. Each task that
-// acquires the lock overwrites this value. Releases and extensions send it.
+// acquires the lock overwrites this value. Releases and extensions send the value that the field then has.
 type object struct {
 	protocol
 	value *string // empty if, as far as the object knows, the lock is not held
@@ -259,7 +259,7 @@ func (l *Library) field(of history.Lock) *string {
 // Anew returns the Library of a client that has restarted. It continues to number attempts where l stopped.
 func (l *Library) Anew() *Library { return &Library{Foreign: l.Foreign, attempts: l.attempts} }
 
-// counted counts an attempt. taken says whether the attempt found that another client held the lock.
+// counted records the result of an attempt. taken says whether the attempt found that another client held the lock.
 func (l *Library) counted(taken bool) {
 	if taken {
 		l.taken++
@@ -360,8 +360,8 @@ func (r *requester) retryFor(env sim.Env, try func(env sim.Env, left time.Durati
 	}
 }
 
-// retry calls try until it returns a hold. It gives up with ErrPatience according to Config.Patience and
-// Config.Attempts.
+// retry calls try until it returns a hold. It returns ErrPatience once the limit set by Config.Patience or
+// Config.Attempts is reached.
 func (r *requester) retry(env sim.Env, try func(sim.Env) *Hold, rest resting) (*Hold, error) {
 	start := read(env, r.config.Waits)
 	if r.config.TokenScope == PerAcquire {

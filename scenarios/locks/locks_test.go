@@ -268,7 +268,7 @@ func TestExtensionObeysQuorumAndValidityAndLimit(t *testing.T) {
 		{ExtendChecked, 2, 0, ErrLost, 5},
 		{ExtendChecked, 5, 11 * time.Second, ErrLate, 5},
 		{ExtendChecked, 3, 2 * time.Minute, ErrUnanswered, 5}, // two servers agreed, one did not answer
-		// a reply of the silent server would not change the outcome
+		// a reply from the silent server would not change the outcome
 		{ExtendChecked, 2, 2 * time.Minute, ErrLost, 5},
 		{ExtendUnchecked, 0, 11 * time.Second, nil, 0},
 		{ExtendAnyAnswer, 0, 0, nil, 5},

@@ -12,15 +12,16 @@ import (
 // Without a Sentinel, they are fixed. With a Sentinel, a task of the client subscribes to the Sentinel and follows each
 // switch, as client libraries do. A client that cannot reach the Sentinel continues with the masters that it knows.
 type masters struct {
-	// now contains the current master of each group, in the order of Config.Servers. It is empty until the first query.
-	now []sim.ProcessID
+	// current contains the current master of each group, in the order of Config.Servers. It is empty until the first
+	// query.
+	current []sim.ProcessID
 	// slots contains what the client of a Redis Cluster knows about slots. It is nil before the first request.
 	slots slots
 }
 
-// sentinelTimeout is how long a client waits for a reply of the Sentinel, and also how long it waits before it asks
-// again. If a subscription was silent for subscriptionCheck, the client renews it, because a Sentinel that has lost
-// power sends nothing.
+// sentinelTimeout is how long a client waits for a reply from the Sentinel, and also how long it waits before it asks
+// again. If a subscription has been silent for subscriptionCheck, the client renews it, because a Sentinel that has
+// lost power sends nothing.
 const (
 	sentinelTimeout   = time.Second
 	subscriptionCheck = 30 * time.Second
@@ -28,10 +29,10 @@ const (
 
 // findMasters asks the Sentinel for the masters once, and then starts a task that follows changes.
 func (m *masters) findMasters(env sim.Env, c *Config) {
-	if m.now != nil {
+	if m.current != nil {
 		return
 	}
-	m.now = slices.Clone(c.Servers)
+	m.current = slices.Clone(c.Servers)
 	if c.Sentinel != "" {
 		m.look(env, c)
 		env.Go("topology", func(env sim.Env) { m.follow(env, c) })
@@ -48,14 +49,14 @@ func (m *masters) look(env sim.Env, c *Config) bool {
 				Phase: "master"})
 	}
 	replies := env.Call(sentinelTimeout, nil, requests...)
-	for i := range m.now {
+	for i := range m.current {
 		address := replies[1+i].Array()
 		if len(address) == 0 {
 			env.Close(conn)
 			return false
 		}
 		if name, ok := address[0].Bulk(); ok {
-			m.now[i] = sim.ProcessID(name)
+			m.current[i] = sim.ProcessID(name)
 		}
 	}
 	return true
@@ -85,7 +86,7 @@ func (m *masters) switched(news string) {
 	if len(words) != 3 {
 		return
 	}
-	if i := slices.Index(m.now, sim.ProcessID(words[1])); i >= 0 {
-		m.now[i] = sim.ProcessID(words[2])
+	if i := slices.Index(m.current, sim.ProcessID(words[1])); i >= 0 {
+		m.current[i] = sim.ProcessID(words[2])
 	}
 }

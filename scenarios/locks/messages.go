@@ -27,7 +27,7 @@ func (l *single) rest(env sim.Env, delay, left time.Duration) {
 		sleep(env, delay, left)
 		return
 	}
-	conn := sim.Conn{Server: l.now[0], N: subscriptions}
+	conn := sim.Conn{Server: l.current[0], N: subscriptions}
 	if l.listens != conn.Server {
 		subscribe := sim.Request{Conn: conn, Args: []string{"SUBSCRIBE", l.channel()}, Phase: "subscribe"}
 		if ask(env, l.config.Timeout, subscribe).Status != sim.Answered {

@@ -31,10 +31,10 @@ func PairProblem(p Protocol, a, b history.Lock) string {
 // instead. It returns "" if the name is allowed.
 func SlotProblem(p Protocol, name history.Lock) string {
 	d := Define(p)
-	if d == nil || d.beside == nil {
+	if d == nil || d.secondKey == nil {
 		return ""
 	}
-	other := d.beside(name)
+	other := d.secondKey(name)
 	if redis.KeySlot(other) == redis.KeySlot(string(name)) {
 		return ""
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // PermitList is a semaphore whose free permits are the elements of a list. A client acquires a permit by removing an
-// element, and no other client can put that element back.
+// element. If that client never puts the element back, no other client can do so.
 const PermitList Protocol = "permit-list"
 
 func init() {
@@ -31,8 +31,8 @@ func init() {
 			}
 			return l
 		},
-		clash:  func(a, b history.Lock) string { return sameKey(a, b, permitsMade(a), "number of permits") },
-		beside: permitsMade,
+		clash:     func(a, b history.Lock) string { return sameKey(a, b, permitsMade(a), "number of permits") },
+		secondKey: permitsMade,
 	})
 }
 

@@ -73,8 +73,7 @@ type Definition struct {
 	// quorum returns the number of servers that must grant a lock. If it is nil, the number is a majority if Several is
 	// set, and 1 otherwise.
 	quorum func(*Config) int
-	// complete sets those of the protocol's own settings that depend on the number of servers. It is nil if there are
-	// none.
+	// complete sets the protocol's own settings that depend on the number of servers. It is nil if there are none.
 	complete func(c *Config, servers int)
 	// badName explains why a lock cannot have a name, and returns the most similar name that is allowed, if there is
 	// one. If badName is nil, all names are allowed.
@@ -82,8 +81,8 @@ type Definition struct {
 	// clash explains why the servers would treat the second of two locks as a part of the first, and what to write
 	// instead. If clash is nil, this cannot happen.
 	clash func(a, b history.Lock) string
-	// beside returns the second key in the scripts of a lock. If beside is nil, the scripts have only one key.
-	beside func(history.Lock) string
+	// secondKey returns the second key in the scripts of a lock. If secondKey is nil, the scripts have only one key.
+	secondKey func(history.Lock) string
 }
 
 // Refusal is a setting whose value the protocol does not accept, with the reason.
@@ -197,8 +196,8 @@ func (d *Definition) ReadsWall(c *Config) bool {
 	return slices.ContainsFunc(d.Settings, func(s Setting) bool { return s.Wall != "" && s.Get(c).Word == s.Wall })
 }
 
-// Defaults sets every setting to its default, except the settings in an optional mapping. They are set when the mapping
-// is present. Complete sets defaults that depend on other settings.
+// Defaults sets every setting to its default, except the settings in an optional mapping. Those settings are set when
+// the mapping is present. Complete sets defaults that depend on other settings.
 func (d *Definition) Defaults(c *Config) {
 	c.Protocol = d.Name
 	for i := range d.Settings {
@@ -210,14 +209,13 @@ func (d *Definition) Defaults(c *Config) {
 	}
 }
 
-// Complete sets the defaults that depend on other settings, for a client of a run with n servers. The function given
-// reports whether the file states a setting. careful is set if the client checks the validity of its lock or extends
-// the lock.
-func (d *Definition) Complete(c *Config, n int, careful bool, given func(path string) bool) {
+// Complete sets the defaults that depend on other settings, for a client of a run with n servers. isSet reports whether
+// the file specifies a setting. careful is set if the client checks the validity of its lock or extends the lock.
+func (d *Definition) Complete(c *Config, n int, careful bool, isSet func(path string) bool) {
 	if d.complete != nil {
 		d.complete(c, n)
 	}
-	if s := d.Setting("elapsed-check"); s != nil && s.Depends != "" && !given(s.Path) {
+	if s := d.Setting("elapsed-check"); s != nil && s.Depends != "" && !isSet(s.Path) {
 		c.ElapsedCheck = careful
 	}
 	if c.Extension == nil {

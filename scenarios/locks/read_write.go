@@ -29,11 +29,11 @@ func init() {
 			"reentrant.overwrite": "overwrite sets a lock's only key again, but here each holder has its own field: " +
 				"use counted or uncounted",
 		},
-		Alike:    map[string]string{"holders": "all clients must read the same hash: set holders under lock"},
-		make:     makeReadWrite,
-		clash:    func(a, b history.Lock) string { return sameKey(a, b, writersMark(a), "mark of a waiting writer") },
-		beside:   writersMark,
-		Measures: func(*Config) []history.Measure { return []history.Measure{history.OwnerCheck} },
+		Alike:     map[string]string{"holders": "all clients must read the same hash: set holders under lock"},
+		make:      makeReadWrite,
+		clash:     func(a, b history.Lock) string { return sameKey(a, b, writersMark(a), "mark of a waiting writer") },
+		secondKey: writersMark,
+		Measures:  func(*Config) []history.Measure { return []history.Measure{history.OwnerCheck} },
 		Lacks: func(c *Config) []history.Measure {
 			if ownOf[readWriteConfig](c).holders == countedHolders { // a number does not say whose holds it counts
 				return []history.Measure{history.OwnerCheck, history.ExtendCheck, history.ObeyedExtension}
@@ -184,5 +184,6 @@ func (l *single) readWriteArgs(script string, h *Hold, millis string, prefer pre
 // writersMark returns the key that exists while a writer waits for a lock.
 func writersMark(key history.Lock) string { return string(key) + ":writer" }
 
-// markOf returns how long the mark of a waiting writer lasts: twice the longest time until the writer asks again.
+// markOf returns how long the mark of a waiting writer lasts: twice the maximum time between two requests of the
+// writer.
 func markOf(c *Config) string { return millis(2 * (c.Retry.Hi + c.Timeout)) }

@@ -315,8 +315,8 @@ func isOne(r *sim.Reply) bool {
 	return n == 1
 }
 
-// replicated returns those of the given masters whose replicas also have the lock. If the client is not configured to
-// wait for replicas and to act on the reply to WAIT, it returns all of them.
+// replicated returns the given masters whose replicas also have the lock. If the client is not configured to wait for
+// replicas and to act on the reply to WAIT, it returns all of them.
 func (l *redlock) replicated(env sim.Env, h *Hold, set []voter) []voter {
 	w := l.config.Wait
 	if w == nil {
@@ -337,7 +337,7 @@ func (l *redlock) wait(env sim.Env, h *Hold, asked []voter) []voter {
 	for _, v := range asked {
 		at := v.server
 		if !w.SameConnection {
-			at = l.now[v.group]
+			at = l.current[v.group]
 		}
 		b.add(v, sim.Request{Conn: sim.Conn{Server: at}, Args: w.args(), Attempt: h.Attempt, Phase: "wait"})
 	}
@@ -348,7 +348,7 @@ func (l *redlock) wait(env sim.Env, h *Hold, asked []voter) []voter {
 // askAll sends args to the master of every group, and returns the masters that granted the request. The slice is valid
 // until the next call.
 func (l *redlock) askAll(env sim.Env, h *Hold, phase string, args []string, says func(*sim.Reply) bool) []voter {
-	b, n := l.idle, len(l.now)
+	b, n := l.idle, len(l.current)
 	l.idle = nil
 	if b == nil {
 		b = &ballot{requests: make([]sim.Request, 0, n), of: make([]voter, 0, n), yes: make([]voter, 0, n)}
@@ -360,7 +360,7 @@ func (l *redlock) askAll(env sim.Env, h *Hold, phase string, args []string, says
 	}
 	for i := range n {
 		group := (first + i) % n
-		server := l.now[group]
+		server := l.current[group]
 		if phase == "release" && l.own.releaseTo == releaseToGranted &&
 			!slices.Contains(h.own.(*redlockHold).granted, server) {
 			continue

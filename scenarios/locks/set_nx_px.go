@@ -43,7 +43,7 @@ type expiryCount string
 
 const (
 	relativeExpiry expiryCount = "relative" // PX: the server adds the TTL to its clock when it sets the key
-	// PXAT: the client adds the TTL to its own clock before it sends the request (ShedLock 132)
+	// PXAT: the client adds the TTL to the time on its own clock before it sends the request (ShedLock 132)
 	absoluteExpiry expiryCount = "absolute"
 )
 

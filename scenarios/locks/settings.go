@@ -105,7 +105,8 @@ var (
 	sharedKey = format.Switch("shared", func(c *Config) *bool { return &c.Shared }, false,
 		"ask for a read lock; if any client does, the lock is a read-write lock")
 
-	// On one Redis, the lock of a client that states no validity counts as valid for one TTL after the reply (LAWS.md).
+	// If a client of one Redis does not report how long its lock is valid, the lock counts as valid for one TTL after
+	// the reply (LAWS.md).
 	elapsedCheckIfCareful = elapsedCheck.Depending("`on` with an extension or `work.check-validity`, else `off`")
 
 	driftAllowance = format.Key[Config]{Path: "drift-allowance",
@@ -176,7 +177,7 @@ var (
 				"`off`: send it to the current master, which may have changed after a failover"))
 )
 
-// common are the settings above, in the order of the reference documentation.
+// common lists the settings above, in the order of the reference documentation.
 var common = slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock,
 	patienceEnds, retryWake, timeoutKey, releaseOnFailure, reentrantKey,
 	releaseKey, valueKey, valueInKey, clockKey, elapsedCheckIfCareful, driftAllowance, extensionKey}, extensionKeys,

@@ -38,8 +38,8 @@ type expiry struct {
 	ttl      time.Duration // the same expiry as a TTL on the client's clock
 }
 
-// The function after returns an expiry that the server computes from its own clock.
-func after(ttl time.Duration) expiry { return expiry{"PX", millis(ttl), ttl} }
+// afterTTL returns an expiry that the server computes from its own clock.
+func afterTTL(ttl time.Duration) expiry { return expiry{"PX", millis(ttl), ttl} }
 
 // onOne returns a constructor of a protocol on one Redis. The protocol sets its key with the given function.
 func onOne(set setKey) func(requester) protocol {
@@ -48,7 +48,7 @@ func onOne(set setKey) func(requester) protocol {
 
 func newSingle(r requester, set setKey) *single {
 	return &single{requester: r, millis: millis(r.config.TTL), set: set,
-		expiry: func(_ sim.Env, ttl time.Duration) expiry { return after(ttl) }}
+		expiry: func(_ sim.Env, ttl time.Duration) expiry { return afterTTL(ttl) }}
 }
 
 // onOneRedis returns the settings that all locks with an expiry on one Redis accept, followed by the given settings.
@@ -85,10 +85,10 @@ func (l *single) attempt(env sim.Env, h *Hold) *Hold {
 	r := begin(env, l.config)
 	env.Point(sim.ClockRead)
 	l.findMasters(env, l.config)
-	l.wrote = l.now[0]
+	l.wrote = l.current[0]
 	held, taken := l.set(l, env, h, due)
 	if l.config.Cluster {
-		l.wrote = l.now[0] // the request may have been redirected to another server
+		l.wrote = l.current[0] // the request may have been redirected to another server
 	}
 	l.taken = taken
 	switch {
@@ -151,7 +151,7 @@ func (l *single) wait(env sim.Env, h *Hold) bool {
 // granted records the grant and its validity in h. If the client ignores the elapsed time, the validity starts when the
 // reply arrives.
 func (l *single) granted(env sim.Env, h *Hold, r round) {
-	r.Counted = []sim.ProcessID{l.now[0]}
+	r.Counted = []sim.ProcessID{l.current[0]}
 	r.decide(env, l.config)
 	switch {
 	case !Define(l.config.Protocol).Expires:
@@ -171,7 +171,7 @@ func (l *single) Extend(env sim.Env, h *Hold) error {
 	h.extended++
 	r := begin(env, l.config)
 	r.ttl = x.TTL
-	r.Counted = []sim.ProcessID{l.now[0]}
+	r.Counted = []sim.ProcessID{l.current[0]}
 	args := x.Mode.args(l.config.Key, h.value, millis(x.TTL))
 	if l.prolong != nil {
 		args = l.prolong(env, h, x.TTL)
@@ -179,7 +179,7 @@ func (l *single) Extend(env sim.Env, h *Hold) error {
 	reply := l.ask(env, h, "extend", args...)
 	held := x.Mode.says(reply)
 	if !held && x.Mode == ExtendOrAcquire {
-		held, _ = l.set(l, env, h, after(x.TTL))
+		held, _ = l.set(l, env, h, afterTTL(x.TTL))
 	}
 	validity := r.decide(env, l.config)
 	if !x.Mode.ObeysElapsed() {
@@ -212,7 +212,7 @@ func (l *single) overwrite(env sim.Env, h *Hold) bool {
 // Release releases the lock in the configured way.
 func (l *single) Release(env sim.Env, h *Hold) Answer {
 	key := string(l.config.Key)
-	l.wrote = l.now[0]
+	l.wrote = l.current[0]
 	args := releaseArgs(l.config.Key, h.value)
 	if l.giveBack != nil {
 		args = l.giveBack(h)
@@ -255,5 +255,5 @@ func (l *single) ask(env sim.Env, h *Hold, phase string, args ...string) *sim.Re
 }
 
 func (l *single) request(h *Hold, phase string, args ...string) sim.Request {
-	return sim.Request{Conn: sim.Conn{Server: l.now[0]}, Args: args, Attempt: h.Attempt, Phase: phase}
+	return sim.Request{Conn: sim.Conn{Server: l.current[0]}, Args: args, Attempt: h.Attempt, Phase: phase}
 }

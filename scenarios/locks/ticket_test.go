@@ -122,7 +122,7 @@ func TestTheOrderOfTheReferenceIsStated(t *testing.T) {
 	}
 }
 
-// TestANameIsRegisteredOnce checks that Register panics if a protocol with the same name exists already.
+// TestANameIsRegisteredOnce checks that Register panics if a protocol with the same name already exists.
 func TestANameIsRegisteredOnce(t *testing.T) {
 	defer func() {
 		if recover() == nil {

@@ -83,14 +83,14 @@ func refusedOfZooKeeper(c *Config, _ int) (list []Refusal) {
 	return list
 }
 
-// badPath returns a function that explains why a name is not allowed and suggests another name. what is the kind of
-// object being named; it appears in the explanation. No part of a path may be empty, "." or "..". ZooKeeper refuses
-// such a path (PathUtils.validatePath), and an HTTP server in Go redirects its clients to another path.
-func badPath(what string) func(name history.Lock) (problem, right string) {
-	return func(name history.Lock) (problem, right string) { return badPathOf(what, name) }
+// badPath returns a function that explains why a name is not allowed and suggests another name. The explanation says
+// what kind of object is being named. No part of a path may be empty, "." or "..". ZooKeeper refuses such a path
+// (PathUtils.validatePath), and an HTTP server in Go redirects its clients to another path.
+func badPath(object string) func(name history.Lock) (problem, right string) {
+	return func(name history.Lock) (problem, right string) { return badPathOf(object, name) }
 }
 
-func badPathOf(what string, name history.Lock) (problem, right string) {
+func badPathOf(object string, name history.Lock) (problem, right string) {
 	parts := strings.Split(string(name), "/")
 	good := slices.DeleteFunc(slices.Clone(parts),
 		func(part string) bool { return part == "" || part == "." || part == ".." })
@@ -98,7 +98,7 @@ func badPathOf(what string, name history.Lock) (problem, right string) {
 		return "", ""
 	}
 	problem = fmt.Sprintf("no %s can have the name %q: each part between slashes must be a name other than . "+
-		"and ..", what, name)
+		"and ..", object, name)
 	if right = strings.Join(good, "/"); right == "" {
 		problem += ": write a name such as lock"
 	}
@@ -110,7 +110,7 @@ type zooKeeperConfig struct {
 	watch     watching   // default predecessor
 	tokenFrom tokenFrom  // default own-node
 	names     nodeNaming // default marked
-	// checkSession: a client that finds its own znode again accepts it only if the session that created it is still
+	// checkSession makes a client that finds its own znode again accept it only if the session that created it is still
 	// alive. Otherwise the znode may vanish with that session while the client believes that it holds the lock (curator
 	// 1121). Default: on.
 	checkSession bool
@@ -139,7 +139,7 @@ type nodeNaming string
 
 const (
 	markedNames nodeNaming = "marked" // a unique mark and a number, as with Curator's protection
-	// a number without a mark; the last client to release the lock removes the folder, and the numbers start over
+	// names without a unique mark; the last client to release the lock removes the folder, and the numbers start over
 	// (zk-ruby 34)
 	bareNames nodeNaming = "bare"
 )
@@ -433,9 +433,9 @@ func (l *zooKeeper) admitted(env sim.Env, h *zooKeeperHold, patience time.Durati
 	return false, nil
 }
 
-// ahead returns the znode that the client should watch (before). This is the nearest znode before the client's own that
-// excludes the client. If all waiting clients watch the same znode (a herd), it is the lowest one. before is empty if
-// no znode excludes the client. The second result reports whether the client's own znode still exists.
+// ahead returns the znode that the client should watch: the nearest znode before the client's own that excludes the
+// client, or "" if there is none. If all waiting clients watch the same znode (a herd), it is the lowest one. The
+// second result reports whether the client's own znode still exists.
 func (l *zooKeeper) ahead(names []string, h *zooKeeperHold) (before string, there bool) {
 	own, _ := zookeeper.Sequence(h.node.path)
 	number := int64(-1)

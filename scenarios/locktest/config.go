@@ -49,8 +49,8 @@ type Config struct {
 	// works. If Locks is set, New is called for each of them (Client.Key), and Shared returns the object that they have
 	// in common.
 	Locks []string
-	// Permits is the number of clients that may hold the lock at the same time; default 1. With more, the lock is a
-	// semaphore: Lock takes a permit, and Unlock returns it. The laws then allow that many holders at once, and
+	// Permits is the number of clients that may hold the lock at the same time; default 1. If it is greater, the lock
+	// is a semaphore: Lock takes a permit, and Unlock returns it. The laws then allow that many holders at once, and
 	// resource-safety is not judged. The clients together must have more tasks than there are permits. The trial run is
 	// for locks with one holder, so it is omitted.
 	Permits int
@@ -70,9 +70,9 @@ type Config struct {
 	// Timeout is how long the library waits for one server; default 500 ms. It determines how soon waiting clients must
 	// get the lock.
 	Timeout time.Duration
-	// Patience is how long a client waits for the lock before it gives up. The context of Lock is then done. By default
-	// a client waits until the run ends. What a Lock leaves on the servers when it gives up is judged like everything
-	// else.
+	// Patience is how long a client waits for the lock before it gives up. When this time has passed, the context of
+	// Lock is done. By default a client waits until the run ends. What a Lock leaves on the servers when it gives up is
+	// judged like everything else.
 	Patience time.Duration
 	// Faults are the kinds of faults that are drawn at random; default all kinds that can affect the servers. Four
 	// kinds are drawn only if they are listed here: "evict key", "delete key", "flush" and "client pause", which are
@@ -106,7 +106,7 @@ type Config struct {
 	// Laws are the laws that the lock must keep; by default, all laws except lease-exclusion, as far as a run can
 	// exercise them. LeaseLaws, FencedLaws and EfficiencyLaws are the laws that sound locks of three kinds can keep.
 	Laws []checker.Law
-	// Availability makes the test fail for a violation of deadlock-freedom even if too few servers for a quorum remain
+	// Availability makes the test fail for a violation of deadlock-freedom even if too few servers remain for a quorum
 	// and the servers that are down never come back. No lock can survive that.
 	Availability bool
 
@@ -234,8 +234,8 @@ var (
 // Config.Without.
 var ServerDataLoss = []string{"crash losing everything of servers"}
 
-// Precautions are what a client does to protect itself while it works under its lock. With the zero value, the client
-// does nothing.
+// Precautions are what a client does to protect itself while it holds its lock. With the zero value, the client does
+// nothing.
 type Precautions struct {
 	// ChecksValidity makes the client check before each write whether its lock is still valid.
 	ChecksValidity bool

@@ -18,7 +18,7 @@
 //	}
 //
 // Here lock has the methods of [Lock]. If the library can do more, the lock also implements [Expiring], [LossNotifier],
-// [Fenced], [Sharer], [Extender], [TaskLock] or [io.Closer]. [Precautions] states how the client protects itself.
+// [Fenced], [Sharer], [Extender], [TaskLock] or [io.Closer]. [Precautions] describes how the client protects itself.
 //
 // The test begins with a trial run without faults ([RunTrial] performs only this run). It checks whether the lock can
 // be acquired, whether it is released, whether it waits while another client has it, which keys it uses, and whether
@@ -36,11 +36,12 @@
 // With Config.EachFault no fault is drawn at random. Instead, each single fault of the fault-free run of seed 1 is
 // tried, as fencepost verify --requests does. Each request and each answer is lost and, in another run, delayed. Each
 // client and each server is paused, crashed and cut off after each of its events, as far as Config.Faults and
-// Config.Without permit it. Each such fault is tried with several lengths, so that it ends soon after each timeout or
+// Config.Without permit it. Each such fault is tried with several durations, so that it ends soon after each timeout or
 // lease that it can outlast. The log says what was enumerated, in how many runs, and what was left out: other seeds,
-// two faults at once, kinds that cannot be enumerated. Two clients that acquire the lock twice need a few thousand
-// runs; clients that retry often while they wait need many more. The name of a subtest contains the number of a fault:
-// fault=168 stands for one start and target of a fault, with all its lengths. With -short only the first 20 are tried.
+// two faults at once, kinds of faults that cannot be enumerated. Two clients that acquire the lock twice need a few
+// thousand runs; clients that retry often while they wait need many more. The name of a subtest contains the number of
+// a fault: fault=168 stands for one start and target of a fault, with all its durations. With -short only the first 20
+// are tried.
 //
 // If two runs without faults differ, the log says so. Then only faults that name a message are tried, and the others
 // are counted.
@@ -51,7 +52,7 @@
 // With -short there are at most 20 runs. -v prints the outcome of each law and, for a single run that breaks nothing,
 // the timeline. -locktest.plan FILE runs the plan that a failure has saved. -race reports each race in full, as a
 // failure of the seed that shows it. -cover includes the code that is executed in the processes of the runs. It omits a
-// process that the lock's code ended, or in which the lock's code left goroutines behind. The runs end after 80 % of
+// process that the lock's code ended, or in which the lock's code left goroutines behind. The runs end after 80% of
 // the time set by -timeout, and the test reports how many runs it made. -parallel runs tests at the same time; they
 // share one process per core for their runs. -fuzz is refused, because the runs take place in other processes, which
 // cannot repeat an input of the fuzzer.

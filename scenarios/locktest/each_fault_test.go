@@ -120,8 +120,8 @@ func (l *fickle) Lock(ctx context.Context) error {
 	return l.plain.Lock(ctx)
 }
 
-// TestALibraryWhoseRunsDifferIsReported: if equal runs of a library differ, faults that name a message are still tried.
-// The other faults are skipped, and the report says how many there are.
+// TestALibraryWhoseRunsDifferIsReported: if two runs of a library differ although they should be equal, faults that
+// name a message are still tried. The other faults are skipped, and the report says how many there are.
 func TestALibraryWhoseRunsDifferIsReported(t *testing.T) {
 	p := examine(t, everyFault(making(func(c *Client) Lock { return &fickle{plain{c: c, ttl: 8 * time.Second}} })))
 	if p == nil {

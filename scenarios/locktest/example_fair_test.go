@@ -80,9 +80,9 @@ func (f fairMutex) eval(script string, args ...string) (string, error) {
 	return f.do(append([]string{"EVAL", script, "3", key, key + ":queue", key + ":places", f.owner}, args...)...)
 }
 
-// The Config of a fair lock states how long a client that no longer asks keeps its place in the queue. The test then
-// requires that clients get the lock in the order in which they ask, and that an abandoned place blocks other clients
-// for no longer than that.
+// The Config of a fair lock specifies how long a client that has stopped asking keeps its place in the queue. The test
+// then requires that clients get the lock in the order in which they ask, and that an abandoned place blocks other
+// clients for no longer than that.
 func ExampleConfig_placeTimeout() {
 	TestFairMutex := func(t *testing.T) {
 		locktest.Run(t, locktest.Config{New: newFairMutex, PlaceTimeout: placeTimeout, TTL: lease,

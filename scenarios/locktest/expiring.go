@@ -19,7 +19,7 @@ type validity struct {
 }
 
 // follow keeps the recorded validity of a held lock up to date, since the lock may renew itself. It asks the lock again
-// whenever a server's answer has reached the client, and at the end of the validity that the lock stated last.
+// whenever a server's answer has reached the client, and at the end of the validity that the lock reported last.
 func (l *foreign) follow(env sim.Env, h *locks.Hold) {
 	lock, says := l.lock.(Expiring)
 	if !says {
@@ -41,8 +41,8 @@ func (v *validity) watch(env sim.Env) {
 	}
 }
 
-// ask asks the lock how long it is valid, and records the answer if it has changed. An answer in the past is recorded
-// as the current time, or ignored if the recorded validity has ended already.
+// ask asks the lock how long it is valid, and records the answer if it has changed. If the answer is a time in the
+// past, ask records the current time instead. If the recorded validity has already ended as well, ask records nothing.
 func (v *validity) ask(env sim.Env) {
 	if v.over.Raised() || v.busy {
 		return

@@ -66,8 +66,8 @@ func (l *watchdog) ValidUntil() time.Time {
 	return l.end
 }
 
-// TestALockIsValidForAsLongAsItSays: a lock is valid until the time that it states, even if it states a new time while
-// it is held. In this test, there are no faults, and the work takes longer than the TTL.
+// TestALockIsValidForAsLongAsItSays: a lock is valid until the time that it reports, even if it reports a new time
+// while it is held. In this test, there are no faults, and the work takes longer than the TTL.
 func TestALockIsValidForAsLongAsItSays(t *testing.T) {
 	for name, test := range map[string]struct {
 		renews, claims   bool
@@ -100,9 +100,9 @@ func TestALockIsValidForAsLongAsItSays(t *testing.T) {
 	}
 }
 
-// TestAClientThatChecksItsLockAsksItAnew: after work that takes longer than the TTL, a client asks its lock again how
+// TestAClientThatChecksItsLockAsksItAgain: after work that takes longer than the TTL, a client asks its lock again how
 // long it is valid. It writes only if the lock has renewed itself.
-func TestAClientThatChecksItsLockAsksItAnew(t *testing.T) {
+func TestAClientThatChecksItsLockAsksItAgain(t *testing.T) {
 	for renews, want := range map[bool]string{true: "writes", false: "leaves"} {
 		t.Run(want, func(t *testing.T) {
 			r, ok := Explore(t, Config{Seeds: 3, Clients: 1, Cycles: 1, Compute: 20 * time.Second, Plan: []string{},

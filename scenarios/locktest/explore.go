@@ -53,9 +53,9 @@ type Report struct {
 type Breach struct {
 	Law   checker.Law
 	Cause checker.Cause
-	// Runs is the number of runs that show the breach, and Seed the seed of the first of them. With Config.EachFault,
-	// Seed identifies the start and the target of a fault. Several runs share it and differ only in when the fault
-	// ends.
+	// Runs is the number of runs that show the breach. Seed is the seed of the first of these runs. With
+	// Config.EachFault, Seed identifies the start and the target of a fault. Several runs share it and differ only in
+	// when the fault ends.
 	Runs int
 	Seed uint64
 	// Story explains what happened in the run of Seed.
@@ -81,10 +81,10 @@ func (s *ShrunkRun) Save(folder string) error {
 	return save(folder, map[string]string{search.PlanFile: s.Plan, search.ScenarioFile: s.Scenario})
 }
 
-// Explore performs the same runs as Run and returns their result, for a test that does more with the result than fail.
-// ok is false in a worker process that Explore itself has started. In such a process the test gets no report, but it
-// must call Run and Explore in the same order as the original process. Explore fails the test for a Config that cannot
-// be run and for problems that do not concern a single run, but not for breaches and failures.
+// Explore performs the same runs as Run and returns their result, for a test that examines the result itself. ok is
+// false in a worker process that Explore itself has started. In such a process the test gets no report, but it must
+// call Run and Explore in the same order as the original process. Explore fails the test if the Config cannot be run,
+// or if there is a problem that is not part of a single run. It does not fail the test for breaches and failures.
 func Explore(t *testing.T, c Config) (r *Report, ok bool) {
 	t.Helper()
 	p := examine(t, c)
@@ -142,7 +142,7 @@ func (p *parent) groupOf(b Breach) group {
 	return group{broken: broken{finding: finding{Law: b.Law, Cause: b.Cause}}, first: ran{Seed: b.Seed}}
 }
 
-// Violated returns the number of runs in which a law was violated, for any cause.
+// Violated returns the number of runs in which a law was violated, whatever the cause.
 func (r *Report) Violated(l checker.Law) int { return r.outcome(l, checker.Violated) }
 
 // Held returns the number of runs in which a law held. Runs in which the law was not exercised count neither as Held

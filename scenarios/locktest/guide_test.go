@@ -63,8 +63,8 @@ func outcomes(p *parent) map[uint64]string {
 	return all
 }
 
-// TestAGuidedRunIsAFunctionOfItsSeed: the run of a seed is the same for any number of workers, and even if only that
-// seed is requested. It is also the same if workers are replaced in the middle of a block because the lock leaves
+// TestAGuidedRunIsAFunctionOfItsSeed: a seed always leads to the same run, for any number of workers, and even if no
+// other seed is requested. This is also true if workers are replaced in the middle of a block because the lock leaves
 // goroutines behind or ends its process.
 func TestAGuidedRunIsAFunctionOfItsSeed(t *testing.T) {
 	testkit.ThoroughOnly(t)
@@ -185,8 +185,8 @@ func (l *moody) Lock(ctx context.Context) error {
 	return l.plain.Lock(ctx)
 }
 
-// TestALibraryWhoseRunsDifferIsNotGuided: if equal runs of a library differ, the test reports this and draws the
-// remaining plans without guidance. All seeds are run.
+// TestALibraryWhoseRunsDifferIsNotGuided: if two runs of a library differ although they should be equal, the test
+// reports this and draws the remaining plans without guidance. All seeds are run.
 func TestALibraryWhoseRunsDifferIsNotGuided(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	c := guided(t, "guided: 90%", making(func(c *Client) Lock { return &moody{plain{c: c, ttl: 8 * time.Second}} }))

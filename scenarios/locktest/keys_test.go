@@ -108,7 +108,7 @@ func TestKeysThatMakeNoSense(t *testing.T) {
 }
 
 // TestWhichLockAKeyIsOf: if a lock has a single key, that key has no member name. A key that belongs to no lock is not
-// mistaken for a lock of the same name.
+// assigned to a lock, even if a lock has the same name as the key.
 func TestWhichLockAKeyIsOf(t *testing.T) {
 	several, err := (&Config{Keys: threeKeys}).newKeys([]history.Lock{"lock"})
 	if err != nil {

@@ -40,8 +40,8 @@ func (l *counted) Lock(ctx context.Context) error {
 
 func (l *counted) FencingToken() int64 { return l.token }
 
-// TestASoundLockKeepsTheLawsOfItsKind: a sound lock of each kind keeps, under each family of faults, the laws that the
-// documentation states for its kind. Libraries that follow a master through Failovers have their own test.
+// TestASoundLockKeepsTheLawsOfItsKind: a sound lock of each kind keeps, under each group of faults, the laws that the
+// documentation lists for its kind. Libraries that follow a master through Failovers have their own test.
 func TestASoundLockKeepsTheLawsOfItsKind(t *testing.T) {
 	lease := Precautions{ChecksValidity: true}
 	one := Redis(1)

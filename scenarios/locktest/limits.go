@@ -179,7 +179,7 @@ func leftInTime(h *history.History, f *checker.Finding) bool {
 }
 
 // keptInside reports whether a holder was still in the critical section after the end of its lease only because an
-// answer of the resource was late. The holder had sent the request before the lease ended, and was waiting for the
+// answer from the resource was late. The holder had sent the request before the lease ended, and was waiting for the
 // answer when the other client entered.
 func keptInside(h *history.History, f *checker.Finding) bool {
 	for _, g := range holdsOf(h, f) {
@@ -199,8 +199,9 @@ func keptInside(h *history.History, f *checker.Finding) bool {
 }
 
 // tooSoonToLearn reports whether a holder's session had ended, and another client was granted the lock before the
-// holder could notice. A holder notices at its next keepalive. The keepalive comes within a third of the TTL after the
-// session has ended or, if faults separated the holder from the servers, after the last of them has ended.
+// holder could notice. A holder notices at its next keepalive. This keepalive comes within a third of the TTL after the
+// session has ended. If faults separated the holder from the servers, it comes within a third of the TTL after the last
+// of these faults has ended.
 func tooSoonToLearn(h *history.History, f *checker.Finding) bool {
 	var gone, granted history.Time
 	for _, g := range holdsOf(h, f) {

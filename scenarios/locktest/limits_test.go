@@ -34,7 +34,7 @@ func storyOf(t *testing.T, service history.Service, events ...history.Event) *hi
 }
 
 // acquired returns the events of a client that acquires the lock at a given time. until is the end of the validity that
-// the client states.
+// the client reports.
 func acquired(p history.Process, at, until history.Time) []history.Event {
 	a := history.Attempt(p + "/1")
 	return []history.Event{
@@ -192,7 +192,7 @@ func TestLimitsAreNoFaultsOfTheLock(t *testing.T) {
 			}
 			for _, limited := range []bool{false, true} { // a shrink keeps runs of the same kind only
 				kind := finding{f.Law, f.Cause, limited}
-				if in := kind.in(h); in != (limited == (test.want != "")) {
+				if in := kind.shownBy(h); in != (limited == (test.want != "")) {
 					t.Errorf("%+v: a shrink accepts the history: %v", kind, in)
 				}
 			}
@@ -200,9 +200,9 @@ func TestLimitsAreNoFaultsOfTheLock(t *testing.T) {
 	}
 }
 
-// TestWhatNoLockSurvivesIsSaidFirst: if a lock is sound, a violation after a pause, or by a write that was sent while
-// the client still held the lock, is reported as one that no lease can prevent. If all clients can hold the lock at
-// once, the report on the same plan first says what is wrong with the lock.
+// TestWhatNoLockSurvivesIsSaidFirst: if a lock is sound, a violation that follows a pause, or that is caused by a write
+// sent while the client still held the lock, is reported as one that no lease can prevent. If all clients can hold the
+// lock at once, the report on the same plan first says what is wrong with the lock.
 func TestWhatNoLockSurvivesIsSaidFirst(t *testing.T) {
 	for limit, plan := range map[limit]string{pauses: "pause client-1 for 12s after acquired",
 		messages: "delay message 2 of client-1 -> resource by 15s"} {

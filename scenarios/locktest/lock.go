@@ -33,12 +33,12 @@ type Lock interface {
 }
 
 // Expiring is a Lock that reports how long it is valid, by its client's wall clock (time.Now). ValidUntil is called
-// when Lock or Extend has returned nil, when a server's answer has reached the client, at the time that it returned
-// last, and whenever the client checks its lock. So a lock that renews itself counts as valid for exactly as long as it
-// says. If ValidUntil returns the zero time after Lock, the Lock counts as not Expiring.
+// when Lock or Extend has returned nil, when a server's answer has reached the client, when the time that it returned
+// last is reached, and whenever the client checks its lock. So a lock that renews itself counts as valid for exactly as
+// long as it says. If ValidUntil returns the zero time after Lock, the Lock counts as not Expiring.
 //
 // ValidUntil may be called at any time while the lock is held, on a different goroutine than Lock, and must return
-// immediately. A Lock that is neither Expiring nor a LossNotifier counts as valid for Config.TTL, counted from the
+// immediately. A Lock that is neither Expiring nor a LossNotifier counts as valid for Config.TTL, measured from the
 // first request of the round that acquired it.
 type Expiring interface {
 	ValidUntil() time.Time
@@ -209,7 +209,7 @@ func (h *host) Begin(world *sim.World, servers []sim.ProcessID, front sim.Front)
 	h.Driver.Begin(world, servers, front)
 }
 
-// answer returns a signal that is raised when the next answer of a server reaches the client.
+// answer returns a signal that is raised when the next answer from a server reaches the client.
 func (h *host) answer(client sim.ProcessID) *sim.Signal {
 	if h.waits == nil {
 		h.waits = map[sim.ProcessID]*sim.Signal{}

@@ -51,7 +51,7 @@ func (l line) Unlock(context.Context) error {
 }
 
 // TestWhatAClientThatGivesUpLeaves: with Patience, clients stop waiting. If they then remove themselves from the list,
-// the lock keeps its laws. If they stay in the list, they block all other clients. Without Patience, no client gives
+// the lock violates no law. If they stay in the list, they block all other clients. Without Patience, no client gives
 // up.
 func TestWhatAClientThatGivesUpLeaves(t *testing.T) {
 	for _, test := range []struct {

@@ -138,7 +138,7 @@ type share struct {
 	seeds []uint64
 	plans map[uint64]string // plans that an earlier worker drew, by seed
 	block block
-	// alone gives each run a separate process. suspect does so for the next seed only.
+	// alone is set if each run gets a separate process. suspect is set if only the run of the next seed does.
 	alone, suspect bool
 }
 

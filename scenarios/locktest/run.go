@@ -397,8 +397,8 @@ func save(folder string, files map[string]string) error {
 // timeUp is the reason that is reported if the time limit set by -timeout ended the work early.
 const timeUp = "the time limit set by -timeout was reached"
 
-// onceMore makes a worker repeat a run that was already made once, as part of task k. It calls take with each report of
-// the worker. take returns true if the report contains the result. If no report does, why states the reason.
+// onceMore makes a worker repeat a run that was already performed once, as part of task k. It passes each report of the
+// worker to take, which returns true if the report contains the result. If no report contains it, why is the reason.
 func (p *parent) onceMore(r ran, k task, take func(report) bool) (why string) {
 	k.Test, k.Call, k.Seeds = p.t.Name(), p.call, []uint64{r.Seed}
 	if r.Plan != "" {
@@ -420,7 +420,7 @@ func (p *parent) onceMore(r ran, k task, take func(report) bool) (why string) {
 	return why
 }
 
-// shrink makes a worker shrink the first run of a group. If this fails, why states the reason.
+// shrink makes a worker shrink the first run of a group. If this fails, why is the reason.
 func (p *parent) shrink(g group) (small *shrunk, why string) {
 	why = p.onceMore(g.first, task{Shrink: &g.finding}, func(r report) bool {
 		small = cmp.Or(r.Shrunk, small)

@@ -206,8 +206,8 @@ func TestALockThatDeletesWhoeverHoldsIt(t *testing.T) {
 	}
 }
 
-// TestEqualSeedsGiveEqualRuns: the run of a seed does not depend on the order of the runs or on the process that
-// performs them.
+// TestEqualSeedsGiveEqualRuns: the run with a given seed does not depend on the order of the runs or on the process
+// that performs them.
 func TestEqualSeedsGiveEqualRuns(t *testing.T) {
 	seeds := testkit.Size(2, 8, 40)
 	p := examine(t, Config{New: newPlain, Seeds: seeds})

@@ -40,8 +40,8 @@ func (o *inObject) Unlock(context.Context) error {
 	return o.locker.giveBack(owner)
 }
 
-// byClient is a lock that a client may acquire again while it holds it. So one task mistakes another task's hold for
-// its own.
+// byClient is a lock that a client may acquire again while it holds it. Therefore, one task mistakes another task's
+// hold for its own.
 type byClient struct{ locker *locker }
 
 func newByClient(c *locktest.Client) (locktest.Lock, error) {
@@ -110,10 +110,10 @@ func (h handless) ForTask(n int) locktest.Lock {
 	return h.inObject
 }
 
-// TestTasksShareTheLockObjectOfTheirClient: a lock with an owner value for each acquisition keeps every promise of a
-// lease, under all families of faults that leases survive. If the owner value is in the shared object, the next task
-// overwrites it, and the first task then deletes the key of the second. If a lock compares only which client holds it,
-// it lets two tasks in at once.
+// TestTasksShareTheLockObjectOfTheirClient: a lock with an owner value for each acquisition violates no law for leases,
+// under all groups of faults that leases survive. If the owner value is in the shared object, the next task overwrites
+// it, and the first task then deletes the key of the second. A lock that compares only client names lets two tasks of a
+// client in at once.
 func TestTasksShareTheLockObjectOfTheirClient(t *testing.T) {
 	removed := checker.Cause{Kind: checker.RemovedByNonOwner}
 	overwritten := checker.Cause{Kind: checker.RemovedByNonOwner, Detail: checker.Overwritten}

@@ -17,17 +17,17 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/bubble"
 )
 
-// RunTrial performs only the trial run, which has no faults, and fails the test for every problem that it shows. Three
-// clients, worker-10, worker-1 and worker-100, acquire the lock in turn. The run is judged only by the servers' records
-// and by the results of calls. It checks the following:
+// RunTrial performs only the trial run, which has no faults. It reports a test error for each problem that this run
+// shows. Three clients, worker-10, worker-1 and worker-100, acquire the lock in turn. The run is judged only by the
+// servers' records and by the results of calls. It checks the following:
 //
-//   - Lock returns nil when the lock is free: within 20 s, or within the TTL and a minute if it had to wait. How often
-//     it sends requests meanwhile does not matter.
+//   - Lock returns nil when the lock is free: within 20 s, or within the TTL and a minute if it had to wait. The number
+//     of requests that it sends meanwhile does not matter.
 //   - Lock waits while another client has the lock, for at least a second, or an eighth of the TTL if that is shorter.
 //     After that it may give up with an error; it is then called again. If it returns nil and both holds are shared
 //     ([Sharer]), both clients call Unlock, and the trial ends. Exclusive locks go through the whole trial: let New
 //     make them for clients whose names begin with "worker".
-//   - A Lock whose context is cancelled while another client has the lock does not return nil.
+//   - A Lock whose context is canceled while another client has the lock does not return nil.
 //   - Unlock returns nil and frees the lock. On each server where the holder has a key of the lock, some key of the
 //     lock must change before that key expires: it is deleted, or overwritten with the value that means "free".
 //     If the next client acquires the lock before the key expires, the lock was released in some other way, which is
@@ -35,12 +35,12 @@ import (
 //   - The second client does not call Unlock within its lease, as if it had crashed. If its key expires, a
 //     [LossNotifier] must have closed Lost half a TTL later (unless Config.Precautions.ExtendEvery is set), and the
 //     third client acquires the lock. The late Unlock of the second client may return anything, but it must not touch
-//     the key of the third client if Config.Laws include ownership. If the key is prolonged, the second client keeps
-//     the lock until it calls Unlock.
+//     the key of the third client if Config.Laws include ownership. If the key is extended instead, the second client
+//     keeps the lock until it calls Unlock.
 //   - No client deletes its last key before it calls Unlock, if another client then gets the lock, or if Unlock then
 //     fails.
-//   - The lock uses the keys that Config names, with the TTL that it names. No client sets one while it waits.
-//   - No goroutine is still running after everything was closed.
+//   - The lock uses the keys and the TTL that Config specifies. No client sets one of these keys while it waits.
+//   - No goroutine of the lock is still running after all locks were closed.
 //
 // Run and Explore perform the trial run before their first seed, and perform no other run if it fails.
 func RunTrial(t *testing.T, c Config) {
@@ -274,7 +274,7 @@ func (c *calling) returned() bool {
 	}
 }
 
-// call starts a call of a method of a client's lock, on a separate goroutine.
+// call starts calling a method of a client's lock, on a separate goroutine.
 func (t *trial) call(h *hand, what string, f func(ctx context.Context) error) *calling {
 	c := &calling{what: what + " of " + string(h.name), asked: time.Now()}
 	ctx, cancel := context.WithCancel(h.Context())
@@ -286,7 +286,7 @@ func (t *trial) call(h *hand, what string, f func(ctx context.Context) error) *c
 	return c
 }
 
-// locks starts a call of Lock for a client.
+// locks starts calling Lock for a client.
 func (t *trial) locks(h *hand) *calling {
 	return t.call(h, "Lock", func(ctx context.Context) error {
 		if h.lock == nil {
@@ -347,8 +347,8 @@ func (t *trial) await(h *hand, c *calling, patience time.Duration) (*calling, wa
 	}
 }
 
-// have waits until Lock returns nil. It reports a problem if Lock gives up, or does not return within the given time,
-// although the lock is free. It returns whether the client has the lock.
+// have waits until Lock returns nil, and reports whether the client has the lock. It reports a problem if Lock gives
+// up, or does not return within the given time, although the lock is free.
 func (t *trial) have(h *hand, c *calling, patience time.Duration) bool {
 	c, came := t.await(h, c, patience)
 	next := sim.Time(history.Never)

@@ -347,7 +347,7 @@ func (t *trial) gaveBack(e *history.Event) bool {
 }
 
 // leased reports whether the lease of an attempt is still valid at a given time. The lease lasts for the TTL, or until
-// the end that Lock stated if that is later.
+// the end of validity that the lock reported, if that is later.
 func (t *trial) leased(a history.Attempt, at sim.Time) bool {
 	h := t.handOf(a)
 	return h != nil && slices.ContainsFunc(h.held, func(x *held) bool {
@@ -356,7 +356,7 @@ func (t *trial) leased(a history.Attempt, at sim.Time) bool {
 }
 
 // compareOwn suggests how a client can make sure that a key is its own before it deletes or extends the key. e is the
-// event in which a client deleted or extended another client's key. do is the verb: to delete or to extend.
+// event in which a client deleted or extended another client's key. do is the verb that describes this event.
 func compareOwn(events []history.Event, e *history.Event, of history.Attempt, do string) string {
 	own, other := value(events, e.Lock, e.By), value(events, e.Lock, of)
 	compare := fmt.Sprintf("Compare the owner value and %s in one step", do)
@@ -387,7 +387,7 @@ func value(events []history.Event, key history.Lock, of history.Attempt) string 
 
 // unreleased returns the problem that an Unlock returned nil but left keys unchanged, so that the next client did not
 // get the lock, or got it only after the keys expired. It returns "" if there are no such keys. The comment on RunTrial
-// states the rule.
+// contains the exact rule.
 func (t *trial) unreleased(events []history.Event) string {
 	if t.scenario.Service().Kind().ClientsExpire {
 		return ""

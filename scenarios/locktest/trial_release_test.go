@@ -209,7 +209,7 @@ type saying struct{ announcing }
 
 func (l saying) ValidUntil() time.Time { return l.l.until }
 
-// losable is a LossNotifier that never reports its loss.
+// losable is a LossNotifier that never reports the loss of its lock.
 type losable struct{ *trying }
 
 func (l losable) Lost() <-chan struct{} { return nil }

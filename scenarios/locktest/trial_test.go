@@ -106,7 +106,7 @@ func made(lock, unlock func(ctx context.Context, l *trying) error) constructor {
 	return making(func(c *Client) Lock { return &trying{plain{c: c, ttl: 8 * time.Second}, lock, unlock} })
 }
 
-// TestTheTrialRun: the first line of the trial's report states the problem of a faulty lock. For a sound lock there is
+// TestTheTrialRun: the first line of the trial's report names the problem of a faulty lock. For a sound lock there is
 // no report.
 func TestTheTrialRun(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -383,8 +383,8 @@ func TestWhatIsWrongWithAConfigIsSaidOfItsField(t *testing.T) {
 }
 
 // TestFindingsAreListedByRank: failures of the lock's code come first, then changes to another client's keys, then
-// violations of the other laws, and finally violations that no lease can prevent. Each entry states the number of runs
-// that show it.
+// violations of the other laws, and finally violations that no lease can prevent. Each entry shows the number of runs
+// in which it occurred.
 func TestFindingsAreListedByRank(t *testing.T) {
 	cause := func(k checker.CauseKind) checker.Cause { return checker.Cause{Kind: k} }
 	p := &parent{t: t, config: &Config{IgnoredGoroutines: []string{"known"}}}
@@ -452,7 +452,8 @@ func TestOneIsSingular(t *testing.T) {
 	}
 }
 
-// TestALawThatNoRunDecidesSaysWhy: the work takes longer than the limit of a run.
+// TestALawThatNoRunDecidesSaysWhy: if the work takes longer than the limit of a run, the summary says so for each law
+// that is undecided because of it.
 func TestALawThatNoRunDecidesSaysWhy(t *testing.T) {
 	p := examine(t, Config{New: making(func(c *Client) Lock { return &plain{c: c, ttl: 30 * time.Second} }),
 		Plan: []string{nothing}, Seeds: 2, TTL: 30 * time.Second, Hold: 25 * time.Second, Cycles: 3})

@@ -67,8 +67,8 @@ func findingOf(h *history.History, v checker.Verdict, f checker.Finding) (findin
 	return finding{f.Law, f.Cause, l != ""}, l
 }
 
-// in reports whether a history shows this kind of violation.
-func (f finding) in(h *history.History) bool {
+// shownBy reports whether a history shows this kind of violation.
+func (f finding) shownBy(h *history.History) bool {
 	v := checker.Check(h)
 	on := v.Of(f.Law)
 	for b := range on.Breaches() {
@@ -327,12 +327,12 @@ func (w *worker) drawPlans(k task) (err error) {
 	if w.plans, err = draw(w.scenario); err != nil {
 		return err
 	}
-	return w.goOn(k.Seeds[0], k.Shown)
+	return w.readShown(k.Seeds[0], k.Shown)
 }
 
-// goOn reads the results of earlier runs in the block of a seed from a file, so that drawing plans can continue from
-// there.
-func (w *worker) goOn(seed uint64, file string) error {
+// readShown reads the results of earlier runs in the block of a seed from a file, so that the worker can continue to
+// draw plans where the earlier worker stopped.
+func (w *worker) readShown(seed uint64, file string) error {
 	if file == "" {
 		return nil
 	}
@@ -389,9 +389,9 @@ func (w *worker) explore(seeds []uint64) {
 	w.passOn(seeds)
 }
 
-// runSeed performs and reports the run of a seed. With Config.EachFault, seed is the number of a place (the start and
-// the target of faults), and runSeed performs the runs of all single faults there. ok is false if the result cannot be
-// trusted.
+// runSeed performs a run with the given seed and reports it. With Config.EachFault, seed is the number of a place (the
+// start and the target of faults), and runSeed performs the runs of all single faults there. ok is false if the result
+// cannot be trusted.
 func (w *worker) runSeed(seed uint64) (ok bool) {
 	if w.config.EachFault {
 		return w.tryPlace(seed)
@@ -527,7 +527,8 @@ func (w *worker) judge(seed uint64, result scenarios.Result, err error) (out ran
 	return out, v
 }
 
-// leaveOpen notes why a law is undecided. limited is set if the run reached the given limit before its work was done.
+// leaveOpen notes why a law is undecided. limited is set if the run reached its time limit before the clients had done
+// their work.
 func (r *ran) leaveOpen(f *checker.Finding, limited bool, limit time.Duration) {
 	if r.Open == nil {
 		r.Open = map[checker.Law]string{}

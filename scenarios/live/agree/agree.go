@@ -1,7 +1,8 @@
 // Package agree runs scenarios twice, in simulation and in real time on real servers, and compares the verdicts.
 //
-// Goals: both sides run the same file. A scenario that only one side can run is listed with the reason, and does not
-// count as agreement. Non-goals: how either side runs a scenario (packages scenarios and scenarios/live do that).
+// Goals: both runs use the same file. A scenario that can be run in only one of these two ways is listed with the
+// reason, and does not count as agreement. Non-goals: how the runs are carried out (packages scenarios and
+// scenarios/live do that).
 package agree
 
 import (
@@ -19,7 +20,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Row is the comparison of one scenario on both sides.
+// Row compares the simulated and the real runs of one scenario.
 type Row struct {
 	Name      string
 	Scaled    int // the divisor for the scenario's longer times
@@ -30,24 +31,25 @@ type Row struct {
 	Failed    string // why it did not run in real time although it can; empty if it ran
 }
 
-// Side is the verdict of one side, and the run's duration on the host's clock.
+// Side is the verdict of either the simulated or the real run, and the run's duration on the host's clock.
 type Side struct {
 	Verdict checker.Verdict
 	Wall    time.Duration
 }
 
-// difference is a law whose findings on the two sides differ.
+// difference is a law whose findings differ between the simulated and the real run.
 type difference struct {
 	Law             checker.Law
 	Simulated, Live checker.Finding
 }
 
-// ran reports whether the scenario has run on both sides.
+// ran reports whether the scenario has run both in simulation and in real time.
 func (r *Row) ran() bool { return r.Refused == "" && r.Failed == "" }
 
-// Differences returns the laws whose outcome or cause differs between the sides. It returns nil if one side has not
-// run. A law that was not exercised in the simulated run but held in the real run does not count as a difference. A law
-// that was exercised only in the simulated run does. Laws that the method unrecorded returns are omitted.
+// Differences returns the laws whose outcome or cause differs between the simulated and the real run. It returns nil if
+// one of these runs was not performed. A law that was not exercised in the simulated run but held in the real run does
+// not count as a difference. A law that was exercised only in the simulated run does. Laws that the method unrecorded
+// returns are omitted.
 func (r *Row) Differences() (all []difference) {
 	return r.apart(func(d *difference) bool { return !d.unrecorded() })
 }
@@ -56,12 +58,12 @@ func (r *Row) Differences() (all []difference) {
 // are unchecked there, or their causes are unknown.
 func (r *Row) unrecorded() []difference { return r.apart((*difference).unrecorded) }
 
-// unrecorded reports whether the only reason for the difference is that the real side does not record why keys vanish.
+// unrecorded reports whether the outcomes differ only because the real servers do not record why keys vanish.
 func (d *difference) unrecorded() bool {
 	return d.Live.Unrecorded && (d.Live.Outcome == checker.Unchecked || d.Live.Outcome == d.Simulated.Outcome)
 }
 
-// apart returns those differences for which the given function returns true.
+// apart returns the differences for which the given function returns true.
 func (r *Row) apart(counts func(*difference) bool) (all []difference) {
 	if !r.ran() {
 		return nil
@@ -77,8 +79,8 @@ func (r *Row) apart(counts func(*difference) bool) (all []difference) {
 	return all
 }
 
-// explanation returns the known reason why the sides differ: the scenario shows something that is impossible in real
-// time. It returns "" if the sides do not differ or no reason is known.
+// explanation returns the known reason why the simulated and the real outcome differ: the scenario shows something that
+// is impossible in real time. It returns "" if they do not differ or no reason is known.
 func (r *Row) explanation() string {
 	if len(r.Differences()) == 0 {
 		return ""
@@ -95,11 +97,12 @@ const processEnded = "A real client ends after its last section, and its watchdo
 const outOfStep = "Three clients split the votes of five servers two, two and one only as long as they try at " +
 	"exactly the same times. The timing of real processes drifts, so one of them soon wins."
 
-// Agrees reports whether both sides ran and every law had the same outcome and cause.
+// Agrees reports whether the scenario has run both in simulation and in real time, and every law had the same outcome
+// and cause.
 func (r *Row) Agrees() bool { return r.ran() && len(r.Differences()) == 0 }
 
 // Names returns the given names, or an error if find returns an error for one of these scenarios. If no names are
-// given, Names returns all scenarios of the catalogue for which find returns servers.
+// given, Names returns all scenarios of the catalog for which find returns servers.
 func Names[Servers any](given []string, find func(*scenarios.Scenario) (Servers, error)) (names []string, err error) {
 	list := given
 	if len(given) == 0 {
@@ -131,11 +134,11 @@ var narrow = []string{"no-drift-allowance", "etcd-lease-not-rechecked", "etcd-le
 const seeds = 20
 
 // scaled divides the longer times of a scenario by the largest divisor with which its simulated verdict stays the same
-// for all seeds. by is the divisor. Some scenarios are not scaled: those with replicas, because the duration of a
-// Sentinel's failover is fixed; those with faults on members of a cluster, because the duration of an election is
-// fixed; those on ZooKeeper, which measures sessions in ticks of 2 s; and those on Kubernetes, whose deadlines must
-// stay in proportion.
-func scaled(s *scenarios.Scenario) (short *scenarios.Scenario, by int, err error) {
+// for all seeds. It returns the resulting scenario and the divisor. Some scenarios are not scaled: those with replicas,
+// because the duration of a Sentinel's failover is fixed; those with faults on members of a cluster, because the
+// duration of an election is fixed; those on ZooKeeper, which measures sessions in ticks of 2 s; and those on
+// Kubernetes, whose deadlines must stay in proportion.
+func scaled(s *scenarios.Scenario) (short *scenarios.Scenario, divisor int, err error) {
 	whole, err := simulate(s, 1)
 	if err != nil {
 		return nil, 0, err
@@ -186,10 +189,10 @@ func simulate(s *scenarios.Scenario, seed uint64) (Side, error) {
 // Real is a function that runs a scenario in real time. It returns a *live.RefusedError if that is not possible.
 type Real func(ctx context.Context, s *scenarios.Scenario) (*live.Result, error)
 
-// Run runs the scenarios of the catalogue with the given names on both sides. It calls take with each row, in the order
-// of the names. If the sides differ without an explanation, or the real side failed, Run repeats the real side. A
-// difference or failure that occurs three times is not due to a stall of the host. Once ctx is done, no further
-// scenario is started, and a row that still needs another run counts as failed.
+// Run runs the given scenarios of the catalog, both in simulation and in real time. It calls take with each row, in the
+// order of the names. If the two verdicts differ without an explanation, or the real-time run failed, Run repeats the
+// real-time run. A difference or failure that occurs three times is not due to a stall of the host. Once ctx is done,
+// no further scenario is started, and a row that still needs another run counts as failed.
 func Run(ctx context.Context, crew campaign.Crew, names []string, real Real, take func(Row)) error {
 	_, err := campaign.Do(ctx, crew, "scenarios", len(names), func() func(int) (Row, error) {
 		return func(i int) (Row, error) { return row(ctx, names[i], real), nil }
@@ -231,12 +234,12 @@ func delayed(err error) bool {
 	return errors.As(err, &undecided) && undecided.Delayed
 }
 
-// settled reports whether the row is final, so that no further run of the real side is needed.
+// settled reports whether the row is final, so that no further real-time run is needed.
 func (r *Row) settled() bool {
 	return r.Refused != "" || r.Failed == "" && (len(r.Differences()) == 0 || r.explanation() != "")
 }
 
-// run runs the real side. If that fails, it keeps the outcome of an earlier run.
+// run runs the scenario in real time. If that fails, it keeps the outcome of an earlier run.
 func (r *Row) run(ctx context.Context, s *scenarios.Scenario, real Real) error {
 	began := time.Now()
 	result, err := real(ctx, s)
@@ -257,7 +260,7 @@ func (r *Row) run(ctx context.Context, s *scenarios.Scenario, real Real) error {
 	return err
 }
 
-// mostRuns is the maximum number of runs on the real side for one scenario.
+// mostRuns is the maximum number of real-time runs of one scenario.
 const mostRuns = 3
 
 // count contains the number of rows with each result.

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestFramesChangeNoVerdict runs Fencepost's own clients, which send their requests to simulated etcd and ZooKeeper
-// servers over sockets. Every scenario of the catalogue must have the same verdict in real time as in virtual time. By
+// servers over sockets. Every scenario of the catalog must have the same verdict in real time as in virtual time. By
 // default, only one scenario is tested.
 func TestFramesChangeNoVerdict(t *testing.T) {
 	names := []string{"etcd-lease-pause"}
@@ -71,7 +71,7 @@ func TestFramesChangeNoVerdict(t *testing.T) {
 	}
 }
 
-// TestShorterScenariosComeOutAsTheWhole checks that each scenario of the catalogue has the same verdict when it is
+// TestShorterScenariosComeOutAsTheWhole checks that each scenario of the catalog has the same verdict when it is
 // scaled, and that most scaled scenarios take a fifth of the original time.
 func TestShorterScenariosComeOutAsTheWhole(t *testing.T) {
 	short := 0
@@ -112,7 +112,7 @@ func TestShorterScenariosComeOutAsTheWhole(t *testing.T) {
 }
 
 // TestWhatIsSaidOfScenariosIsSaidOfSome checks that every scenario in the lists explained and narrow exists in the
-// catalogue.
+// catalog.
 func TestWhatIsSaidOfScenariosIsSaidOfSome(t *testing.T) {
 	names := scenarios.Names()
 	for _, name := range slices.Concat(slices.Collect(maps.Keys(explained)), narrow) {
@@ -186,8 +186,8 @@ func TestTimesAreDividedWhereTheyAreLong(t *testing.T) {
 	}
 }
 
-// TestRowsSayWhatDiffers checks that a different outcome on one side counts as a difference. A refusal counts neither
-// as a difference nor as an agreement.
+// TestRowsSayWhatDiffers checks that it counts as a difference if the simulated and the real outcome differ. A refusal
+// counts neither as a difference nor as an agreement.
 func TestRowsSayWhatDiffers(t *testing.T) {
 	other, err := scenarios.Named("fenced-gc-pause")
 	if err != nil {
@@ -225,8 +225,8 @@ func TestRowsSayWhatDiffers(t *testing.T) {
 	}
 }
 
-// TestWhatRealServersDoNotRecordIsNoDifference checks that the sides do not count as different if one of them merely
-// does not record why keys vanish. If anything else is decided on only one side, that is a difference.
+// TestWhatRealServersDoNotRecordIsNoDifference checks that it is not a difference if the real servers merely do not
+// record why keys vanish. If anything else is decided in only one of the two runs, that is a difference.
 func TestWhatRealServersDoNotRecordIsNoDifference(t *testing.T) {
 	violated := func(kind checker.CauseKind) checker.Finding {
 		return checker.Finding{Outcome: checker.Violated, Cause: checker.Cause{Kind: kind}}
@@ -334,8 +334,8 @@ func TestAScenarioThatCannotBeRunIsARow(t *testing.T) {
 	}
 }
 
-// TestAnInterruptKeepsTheRows checks that an interrupt keeps finished rows, and that the interrupted row says that it
-// was interrupted. A difference that was not confirmed by another run is not reported.
+// TestAnInterruptKeepsTheRows checks that the rows that were finished before an interrupt are kept, and that the
+// interrupted row says that it was interrupted. A difference that was not confirmed by another run is not reported.
 func TestAnInterruptKeepsTheRows(t *testing.T) {
 	other, err := scenarios.Named("fenced-gc-pause")
 	if err != nil {

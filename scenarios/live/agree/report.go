@@ -1,7 +1,7 @@
 package agree
 
-// This file writes the report. For a difference, the report shows the causes on both sides. A scenario that only one
-// side could run is listed, and does not count as agreement.
+// This file writes the report. For a difference, the report shows the causes in the simulated and in the real run. A
+// scenario that could be run in only one of the two ways is listed, and does not count as agreement.
 
 import (
 	"fmt"
@@ -26,8 +26,8 @@ type Agreement struct {
 	Repeat      string // command that repeats the comparison
 }
 
-// Standing returns Failed if the sides differ. It returns Undecided if no scenario agrees, if some failed, or if the
-// comparison was interrupted. Otherwise it returns Passed.
+// Standing returns Failed if a simulated and a real outcome differ. It returns Undecided if no scenario agrees, if some
+// failed, or if the comparison was interrupted. Otherwise it returns Passed.
 func (a *Agreement) Standing() document.Result {
 	switch n := counts(a.Rows); {
 	case n.Differ > 0:
@@ -154,7 +154,7 @@ func failed(r *Row) string {
 	return fmt.Sprintf("failed in %s: %s", text.Count(max(r.Runs, 1), "run"), why)
 }
 
-// again describes how many times the real side was run. It returns "" if it was run only once.
+// again describes how many times the scenario was run in real time. It returns "" if it was run only once.
 func again(r *Row) string {
 	switch {
 	case r.Runs < 2:

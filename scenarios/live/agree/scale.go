@@ -11,20 +11,20 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// long and least limit the scaling. Only times above long are divided, and the result is never below least. Shorter
-// times, such as retries and timeouts, stay unchanged.
+// scaledAbove and scaledLeast limit the scaling. Only times above scaledAbove are divided, and never to less than
+// scaledLeast. Shorter times, such as retries and timeouts, stay unchanged.
 const (
-	long  = 500 * time.Millisecond
-	least = 250 * time.Millisecond
+	scaledAbove = 500 * time.Millisecond
+	scaledLeast = 250 * time.Millisecond
 )
 
-// slow is the network delay of scenarios that specify none. A fault that is due before the time tiny is moved to the
-// time midway, because a client needs a few tenths of a millisecond to send its first message, and the host may delay
+// networkDelay is the network delay of scenarios that specify none. A fault that is due before tooEarly is moved to the
+// time movedTo, because a client needs a few tenths of a millisecond to send its first message, and the host may delay
 // it further.
 const (
-	slow   = "12ms..20ms"
-	tiny   = time.Millisecond
-	midway = 8 * time.Millisecond
+	networkDelay = "12ms..20ms"
+	tooEarly     = time.Millisecond
+	movedTo      = 8 * time.Millisecond
 )
 
 // scale describes how to change the times of a scenario.
@@ -36,7 +36,7 @@ type scale struct {
 // scales lists the scales to try, in this order.
 var scales = []scale{{5, true}, {5, false}, {3, true}, {3, false}, {2, true}, {2, false}, {1, true}}
 
-// changed returns the scenario with its times scaled, and without its expectations of metrics. Times that are built
+// changed returns the scenario with its times scaled, and without its expectations for metrics. Times that are built
 // into Redis cannot be scaled: the second of appendfsync everysec, and the second between two acknowledgments of a
 // replica. A scenario that depends on them would get a different verdict, so it is not scaled.
 func (c scale) changed(s *scenarios.Scenario) (*scenarios.Scenario, error) {
@@ -48,7 +48,7 @@ func (c scale) changed(s *scenarios.Scenario) (*scenarios.Scenario, error) {
 		d.Set("lock.ttl", nemesis.FormatDuration(s.Clients[0].Lock.TTL)) // write the default explicitly
 	}
 	if _, given := d.Get("network.delay"); !given && c.slowed {
-		d.Set("network.delay", slow)
+		d.Set("network.delay", networkDelay)
 	}
 	c.change(d, "")
 	roundTTL(d, s)
@@ -101,10 +101,10 @@ func (c scale) text(text string, fault bool) string {
 		switch {
 		case err != nil:
 			return span
-		case t > long && c.divisor > 1:
-			return max(t/time.Duration(c.divisor), least).Round(time.Millisecond).String()
-		case 0 < t && t < tiny && fault:
-			return midway.String()
+		case t > scaledAbove && c.divisor > 1:
+			return max(t/time.Duration(c.divisor), scaledLeast).Round(time.Millisecond).String()
+		case 0 < t && t < tooEarly && fault:
+			return movedTo.String()
 		}
 		return span
 	})

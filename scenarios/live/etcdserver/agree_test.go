@@ -26,10 +26,10 @@ var names = []string{"a", "a/1", "a/2", "b", "b/1", "c"}
 
 func pick[T any](s *script, from ...T) T { return from[s.random.IntN(len(from))] }
 
-// lease returns the ID of a lease that was granted, or sometimes an ID that belongs to no lease.
+// lease usually returns the ID of a lease that was granted, and sometimes an ID that belongs to no lease.
 func (s *script) lease() int64 { return 1 + s.random.Int64N(s.granted+2) }
 
-// bound returns 0, which means no bound, or sometimes a random revision.
+// bound usually returns 0, which means no bound, and sometimes a random revision.
 func (s *script) bound() int64 { return pick(s, 0, 0, 0, 0, 0, s.random.Int64N(40)) }
 
 func (s *script) op() etcd.Op {

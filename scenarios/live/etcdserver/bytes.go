@@ -16,9 +16,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// Bytes is the [sim.Front] of real members for clients that use a library. The bytes of both sides are passed on
-// unchanged, in pieces as they arrive. To find out which attempt has put a key, this package searches the bytes for put
-// requests.
+// Bytes is the [sim.Front] of real members for clients that use a library. It passes on the bytes of members and
+// clients unchanged, in pieces as they arrive. To find out which attempt has put a key, this package searches the bytes
+// for put requests.
 type Bytes struct{}
 
 // bytesPassed is the name of the request that carries a client's bytes.

@@ -17,7 +17,8 @@ import (
 type Config struct {
 	Keeper  *process.Keeper
 	Members []sim.ProcessID
-	// Failed is called when a member has failed on its own. The run cannot be judged then. Any goroutine may call it.
+	// Failed is called when a member has failed on its own. After that, the run cannot be judged. Any goroutine may
+	// call it.
 	Failed func(error)
 }
 

@@ -153,8 +153,8 @@ func (c *connection) listen(s *conversation) {
 	})
 }
 
-// heard passes on a response after it has recorded the changes in the response. Events of a watch are passed on, too,
-// although no message of the client requested them.
+// heard passes on a response after it has recorded the changes in the response. It also passes on the events of a
+// watch, which answer no message of the client.
 func (c *connection) heard(s *conversation, message string) {
 	response, _ := s.call.ReadMessage(message)
 	key := sim.Key(0)

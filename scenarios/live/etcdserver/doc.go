@@ -2,14 +2,14 @@
 // is a server process, wrapped as a [sim.Server].
 //
 // [Launch] starts the members in the private folder of a keeper, with the first one as the leader. The calls of
-// simulated clients travel the simulated links and arrive at a member. The member passes them on to its process by
+// simulated clients travel over the simulated links and arrive at a member. The member passes them on to its process by
 // gRPC, on a socket in that folder, and sends back the responses. A pause is SIGSTOP and a crash is kill -9; everything
-// that etcd has acknowledged is fsynced. Messages between members also travel the simulated links (package fleet).
+// that etcd has acknowledged is fsynced. Messages between members also travel over the simulated links (package fleet).
 //
 // The bytes that a user's library and a process exchange are passed on unchanged ([Bytes]).
 //
 // This package runs in real time, with goroutines, processes, sockets and files. It touches the world only on the
-// world's goroutine: in calls of the kernel, and in functions that it passes to the loop.
+// world's goroutine: in methods that package sim calls, and in functions that it passes to the loop.
 //
 // # Records
 //
@@ -18,7 +18,7 @@
 // revisions up to the one in its header are recorded. The owner of a key is found among the pending requests: it is the
 // only attempt that puts this value with this lease, or that has sent bytes which contain such a request. A watch
 // reports neither why a key vanishes nor that a lease is extended. Neither is therefore recorded, and laws and causes
-// that depend on them are left open.
+// that depend on them remain undecided.
 //
 // # Who can be a member
 //

@@ -92,8 +92,8 @@ func ifCreated(rel byte, revision int64, o etcd.Op) etcd.Call {
 	return t.Call()
 }
 
-// then runs f on the world's goroutine.
-func (p *player) then(f func()) {
+// onLoop runs f on the world's goroutine.
+func (p *player) onLoop(f func()) {
 	p.w.At(p.w.Now(), f)
 	p.Sleep(time.Millisecond)
 }
@@ -165,10 +165,10 @@ func leaderStops(t *testing.T, how sim.Stop) {
 		p.say(p.ask("etcd-1", patiently, "client-1/1", put("l/7", "x", 7)))
 		p.shows("etcd-2", "l/7", "x")
 		p.shows("etcd-3", "l/7", "x")
-		p.then(func() { p.w.Stop("etcd-1", how) })
+		p.onLoop(func() { p.w.Stop("etcd-1", how) })
 		p.insist("etcd-2", "client-1/2", ifCreated('=', 0, etcd.Op{Kind: etcd.Put, Key: "m", Value: "y"}))
 		p.until("etcd-3", "", etcd.AskStatus(), func(r etcd.Response) bool { return r.Revision == 3 })
-		p.then(func() { p.w.Restart("etcd-1") })
+		p.onLoop(func() { p.w.Restart("etcd-1") })
 		p.shows("etcd-1", "m", "y")
 		p.shows("etcd-3", "m", "y")
 		p.insist("etcd-1", "client-2/1", remove("l/7"))
@@ -183,7 +183,7 @@ func TestAMemberThatIsCutOff(t *testing.T) {
 	testkit.FullOnly(t)
 	both(t, func(p *player) {
 		each := func(f func(from, to sim.ProcessID)) {
-			p.then(func() {
+			p.onLoop(func() {
 				for _, other := range []sim.ProcessID{"etcd-1", "etcd-2"} {
 					f("etcd-3", other)
 					f(other, "etcd-3")
@@ -207,11 +207,11 @@ func TestAMemberThatIsCutOff(t *testing.T) {
 func TestAMemberThatIsPaused(t *testing.T) {
 	testkit.FullOnly(t)
 	both(t, func(p *player) {
-		p.then(func() { p.w.Pause("etcd-2") })
+		p.onLoop(func() { p.w.Pause("etcd-2") })
 		p.say(p.ask("etcd-2", 300*time.Millisecond, "", own("a")))
 		p.conn++
 		p.say(p.ask("etcd-1", patiently, "client-1/1", put("a", "meanwhile", 0)))
-		p.then(func() { p.w.Resume("etcd-2") })
+		p.onLoop(func() { p.w.Resume("etcd-2") })
 		p.shows("etcd-2", "a", "meanwhile")
 		p.shows("etcd-3", "a", "meanwhile")
 	})

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// life is the period between a start and a stop of a member's process.
+// life is the period between a start of a member's process and its next stop.
 type life struct {
 	*fleet.Life
 	m     *member

@@ -24,7 +24,7 @@ func newRecords() records {
 	return records{owners: map[string]history.Attempt{}, ttls: map[int64]time.Duration{}}
 }
 
-// change is a change of a key at some revision.
+// change is a change to a key at some revision.
 type change struct {
 	etcd.WatchEvent
 	ttl time.Duration // TTL of the key's lease; set only if the bytes of clients are passed on
@@ -85,7 +85,7 @@ func (r *records) gone(m *member, c *change) {
 }
 
 // putter returns the attempt that put a key: the attempt that has sent a request with the key's value and lease. It
-// returns "" if several attempts have.
+// returns "" if several attempts have sent such a request.
 func (r *records) putter(c *change) (of history.Attempt) {
 	if len(r.passed) > 0 {
 		return r.passer(c)

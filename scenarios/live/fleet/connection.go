@@ -210,7 +210,7 @@ func (p *Port) up(h sim.Host, ready <-chan struct{}) {
 	}
 }
 
-// off handles a loss of power of the server's machine. Everything that the process has already sent is still delivered,
+// off handles a power failure of the server's machine. Everything that the process has already sent is still delivered,
 // and its connections vanish without notice.
 func (p *Port) off() {
 	if p == nil {

@@ -25,8 +25,8 @@ type Lives struct {
 	ended  chan struct{}      // closed once the last life's process has ended; nil before the first life
 }
 
-// Life is the period between a start and a stop of a server. It begins before the server's process starts, and is over
-// before the process has ended.
+// Life is the period between a start of a server and its next stop. It begins before the server's process starts, and
+// is over before the process has ended.
 type Life struct {
 	Context context.Context // done when the life is over
 	lives   *Lives

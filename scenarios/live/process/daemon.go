@@ -25,7 +25,7 @@ type Daemon struct {
 	held    bool
 }
 
-// Start starts a process. During a pause, it stops the new process immediately. The previous process must have ended.
+// Start starts a process. During a pause, it pauses the new process immediately. The previous process must have ended.
 func (d *Daemon) Start() (err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -63,7 +63,7 @@ func (d *Daemon) Ended() <-chan struct{} {
 	return nil
 }
 
-// Hold stops or continues the process, and makes every later process start in the same state.
+// Hold pauses or resumes the process. A process that starts later is paused if the current one is.
 func (d *Daemon) Hold(on bool) (err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -88,8 +88,8 @@ func (d *Daemon) Kill() {
 	}
 }
 
-// ShutDown asks the process to end, and repeats the request at the given interval. If the process has not ended after
-// the time patience, ShutDown kills it.
+// ShutDown asks the process to end, and repeats the request at the given interval. If the process has not ended within
+// patience, ShutDown kills it.
 func (d *Daemon) ShutDown(patience, again time.Duration) {
 	p := d.running()
 	if p == nil || p.Cont() != nil {
@@ -116,9 +116,9 @@ func (d *Daemon) Died() error {
 }
 
 // Await calls ready repeatedly until it reports that a started process is ready, or until stop is closed. It returns an
-// error if the process has ended. If the process is not ready within patience, it returns a [LateError]. The argument
-// does is the part of the error that says what the process fails to do, such as "does not listen".
-func (d *Daemon) Await(ready func() bool, does string, patience, every time.Duration, stop <-chan struct{}) error {
+// error if the process has ended. If the process is not ready within patience, it returns a [LateError]. The error says
+// what the process fails to do in the words of failure, such as "does not listen".
+func (d *Daemon) Await(ready func() bool, failure string, patience, every time.Duration, stop <-chan struct{}) error {
 	for end := time.Now().Add(patience); !ready(); {
 		select {
 		case <-d.Ended():
@@ -128,8 +128,8 @@ func (d *Daemon) Await(ready func() bool, does string, patience, every time.Dura
 		case <-time.After(every):
 		}
 		if time.Now().After(end) {
-			return &LateError{Err: fmt.Errorf("%s: %s %s within %v of its start%s", d.Name, d.Args[0], does, patience,
-				d.LastWords())}
+			return &LateError{Err: fmt.Errorf("%s: %s %s within %v of its start%s", d.Name, d.Args[0], failure,
+				patience, d.LastWords())}
 		}
 	}
 	return nil

@@ -10,7 +10,7 @@
 // A [Daemon] is a server program that runs in its own folder, as one process after another. A small library that is
 // loaded into the process (LD_PRELOAD, preload/shim.c; [Shim]) simulates faults of its machine: clocks that jump and
 // drift, and slow fsyncs. The library also records how much of an append-only file is on disk, so that a loss of power
-// can remove the rest ([Disk]). (A Java program waits on the kernel's clocks, so only its wall clock can be changed,
+// can remove the rest ([Disk]). (A Java program's waits use the kernel's clocks, so only its wall clock can be changed,
 // and only by jumps.)
 //
 // This package runs in real time, with processes, signals and files, and compiles the library with gcc. It needs Linux;
@@ -63,7 +63,7 @@ func (s status) String() string {
 // ErrGone reports that the keeper process has ended. All processes that it started have ended, too.
 var ErrGone = errors.New("the keeper of the run's processes has ended, and so have the processes")
 
-// ErrEnded reports that a command has already ended and so cannot be stopped or continued.
+// ErrEnded reports that a command has already ended and so cannot be stopped or resumed.
 var ErrEnded = errors.New("the process has ended")
 
 // LateError reports that programs were not ready in time, as may happen on an overloaded host.

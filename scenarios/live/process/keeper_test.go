@@ -40,7 +40,7 @@ sleep 1000`
 
 var members = []string{"leader", "child", "gone-off", "orphan"}
 
-// beParent starts the family, prints the keeper's folder, and waits to be killed.
+// beParent starts a keeper and the processes of family, prints the keeper's folder, and waits to be killed.
 func beParent() {
 	k, err := Start()
 	if err == nil {

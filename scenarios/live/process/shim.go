@@ -77,8 +77,8 @@ func (s segment) at(now int64) int64 {
 	return s.mono + past + past/1_000_000*s.ppm + past%1_000_000*s.ppm/1_000_000
 }
 
-// NewShim prepares the library for the processes of a daemon. All these processes use the same control file, because a
-// machine's clock continues when a process ends.
+// NewShim prepares the shim, a library for changing clocks, for the processes of a daemon. All these processes use the
+// same control file, because a machine's clock continues when a process ends.
 func NewShim(library, folder string, o *Origin) (*Shim, error) {
 	s := &Shim{library: library, path: filepath.Join(folder, "shim"), origin: o}
 	f, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)

@@ -197,7 +197,7 @@ func (k *Keeper) Start(c Command) (*Process, error) {
 	return p, nil
 }
 
-// reason returns an error of package exec without the parts that the caller states itself.
+// reason returns an error of package exec without the parts that the caller adds itself.
 func reason(err error) error {
 	var e *exec.Error
 	if errors.As(err, &e) {
@@ -223,8 +223,7 @@ func (p *Process) ended() status {
 	return p.status
 }
 
-// held is the maximum time that Wait waits for the output of a process that has ended. Another process may still have
-// the output open.
+// mostValidity is the longest validity that a report may contain, in ms: a year.
 const held = time.Second
 
 // Wait waits until the process has ended and its output has been copied. It returns nil if the process ended with

@@ -75,10 +75,11 @@ type opener interface {
 	Opened(sim.Status)
 }
 
-// Connect creates a connection that is known to belong to a client and therefore needs no password. in provides the
-// client's bytes; Collect must be called whenever there are some. If w is set, the protocol is not that of Redis.
-func (f *Front) Connect(client, server sim.ProcessID, in Source, out Sink, w *Wiring) *Conn {
-	c := &Conn{Client: client, Server: server, front: f, in: in, out: out, secret: f.Secret(client), wiring: w}
+// Connect creates a connection that is known to belong to a client and therefore needs no password. The source provides
+// the client's bytes; call Collect whenever bytes are available. If w is set, the protocol is not that of Redis.
+func (f *Front) Connect(client, server sim.ProcessID, source Source, sink Sink, w *Wiring) *Conn {
+	c := &Conn{Client: client, Server: server, front: f, in: source, out: sink, secret: f.Secret(client),
+		wiring: w}
 	c.begin()
 	return c
 }

@@ -25,12 +25,12 @@ type Handler interface {
 	// Declined is called when a wire does not accept a client's bytes. The front closes the connection.
 	Declined(c *Conn, why error)
 	// Received is called when bytes from the server have arrived for the client. The bytes are valid only during the
-	// call. to is the request that they answer, or nil if they are a push. To pass the bytes on to the client, call
-	// Send.
+	// call. The argument to is the request that the bytes answer, or nil if the bytes are a push. To pass the bytes on
+	// to the client, call Send.
 	Received(c *Conn, b []byte, to *sim.Incoming)
-	// Ended is called when the server's side of the connection has ended. s is Refused if nobody listens there, Reset
-	// if the connection broke, and NoReply if the server has closed it. The handler must call Close for NoReply, and
-	// Reset for the others.
+	// Ended is called when the server's side of the connection has ended. s is Refused if no process listens at the
+	// server's port, Reset if the connection broke, and NoReply if the server has closed it. The handler must call
+	// Close for NoReply, and Reset for the other two.
 	Ended(c *Conn, s sim.Status)
 }
 
@@ -46,7 +46,7 @@ type Front struct {
 
 	mu      sync.Mutex
 	secrets map[sim.ProcessID]string // the password for each client's ports
-	// connections that have not given the password yet, in the order in which they were opened
+	// unauthenticated connections, in the order in which they were opened
 	callers []*Conn
 }
 

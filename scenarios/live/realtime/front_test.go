@@ -43,8 +43,8 @@ type rig struct {
 	ended chan struct{}
 }
 
-// most is the time limit for each step. Only a step that hangs takes that long.
-const most = time.Minute
+// stepLimit is the time limit for each step. Only a step that hangs takes that long.
+const stepLimit = time.Minute
 
 // newRig returns a world with the given link delay, and runs it until the test ends or done is called.
 func newRig(t *testing.T, h Handler, delay time.Duration) *rig {
@@ -61,7 +61,7 @@ func newRig(t *testing.T, h Handler, delay time.Duration) *rig {
 	over := false
 	go func() {
 		defer close(r.ended)
-		r.loop.Run(sim.Time(most), func() bool { return over })
+		r.loop.Run(sim.Time(stepLimit), func() bool { return over })
 	}()
 	t.Cleanup(func() {
 		r.loop.Do(func() { over = true })
@@ -95,7 +95,7 @@ func (r *rig) do(f func()) {
 // until waits until f, called on the loop, returns true.
 func (r *rig) until(what string, f func() bool) {
 	r.Helper()
-	for end := time.Now().Add(most); ; {
+	for end := time.Now().Add(stepLimit); ; {
 		is := false
 		r.do(func() { is = f() })
 		if is {
@@ -130,7 +130,7 @@ func (r *rig) call() *peer {
 	if err != nil {
 		r.Fatal(err)
 	}
-	c.SetDeadline(time.Now().Add(most))
+	c.SetDeadline(time.Now().Add(stepLimit))
 	r.Cleanup(func() { c.Close() })
 	return &peer{c, bufio.NewReader(c)}
 }
@@ -351,7 +351,7 @@ func TestARemoteServerIsTheServer(t *testing.T) {
 	w.AddClient("client-1", 0, func(env sim.Env) {
 		ask := func(n int, args ...string) {
 			c := sim.Conn{Server: "redis-1", N: n}
-			reply := env.Call(most, nil, sim.Request{Conn: c, Args: args})[0]
+			reply := env.Call(stepLimit, nil, sim.Request{Conn: c, Args: args})[0]
 			said = append(said, fmt.Sprintf("%d %q", reply.Status, reply.Raw()))
 			if reply.Status == sim.Reset {
 				env.Close(c)
@@ -361,14 +361,14 @@ func TestARemoteServerIsTheServer(t *testing.T) {
 		ask(1, "INCR", "a")
 		ask(2, "SUBSCRIBE", "news")
 		ask(0, "PUBLISH", "news", "x")
-		data, status := env.Receive(sim.Conn{Server: "redis-1", N: 2}, most)
+		data, status := env.Receive(sim.Conn{Server: "redis-1", N: 2}, stepLimit)
 		said = append(said, fmt.Sprintf("%d %q", status, data))
 		there.do(func() { there.world.BreakBefore("client-1", "redis-1", 5, func() {}) })
 		ask(0, "INCR", "a")
 		ask(0, "GET", "a")
 		over = true
 	})
-	l.Run(sim.Time(most), func() bool { return over })
+	l.Run(sim.Time(stepLimit), func() bool { return over })
 	want := []string{`1 ":1\r\n"`, `1 ":2\r\n"`, `1 "*3\r\n$9\r\nsubscribe\r\n$4\r\nnews\r\n:1\r\n"`, `1 ":1\r\n"`,
 		`1 "*3\r\n$7\r\nmessage\r\n$4\r\nnews\r\n$1\r\nx\r\n"`, `2 ""`, `1 "$1\r\n3\r\n"`}
 	if fmt.Sprint(said) != fmt.Sprint(want) {

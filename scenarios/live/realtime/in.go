@@ -22,8 +22,8 @@ type In struct {
 // mostRead is the number of uncollected bytes at which In stops reading.
 const mostRead = 1 << 20
 
-// NewIn returns an In for a socket. post is called when there are bytes, on any goroutine, and must make the loop call
-// Collected.
+// NewIn returns an In for a socket. It calls post, on any goroutine, when bytes are available; post must make the loop
+// call Collected.
 func NewIn(socket *net.TCPConn, post func()) *In {
 	b := &In{post: post}
 	b.room = sync.NewCond(&b.mu)

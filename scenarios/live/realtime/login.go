@@ -9,14 +9,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// These are limits on connections that have not given the password.
+// These are limits on connections that have not been authenticated with the password.
 const (
 	mostCallers    = 64       // number of such connections at a port; if there are more, the oldest one is closed
 	mostRefusals   = 16       // number of refused requests on a connection; after that, it is closed
 	mostUnverified = 16 << 10 // length of a request in bytes
 )
 
-// These are the replies on connections that have not given the password. The first two begin like replies of Redis.
+// These are the replies on connections that have not been authenticated. The first two begin like replies from Redis.
 const (
 	noAuth = "NOAUTH fencepost: Authentication required. " +
 		"This port belongs to one client, and the password is part of the URL in that client's environment, " +
@@ -126,7 +126,7 @@ func (c *Conn) verify(args []string) {
 	}
 }
 
-// refuse sends an error on a connection that has not given the password.
+// refuse sends an error on a connection that has not been authenticated.
 func (c *Conn) refuse(answer string) {
 	if c.refusals == 0 {
 		c.front.refused[c.Client]++
@@ -148,8 +148,8 @@ func (c *Conn) hangUp() {
 // Refused returns the number of connections to a client's ports that were refused. It must be called on the loop.
 func (f *Front) Refused(client sim.ProcessID) int { return f.refused[client] }
 
-// receive adds a new connection to the callers, which have not given the password yet. If there are too many callers,
-// it closes the oldest one, because a caller that knows the password gives it immediately.
+// receive adds a new connection to the unauthenticated ones. If there are too many, it closes the oldest one, because a
+// caller that knows the password sends it immediately.
 func (f *Front) receive(c *Conn) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -168,14 +168,15 @@ func (f *Front) receive(c *Conn) {
 	f.callers = append(f.callers, c)
 }
 
-// dismiss removes a connection from the callers, because it has given the password or has ended.
+// dismiss removes a connection from the list of unauthenticated connections, because it is now authenticated or has
+// ended.
 func (f *Front) dismiss(c *Conn) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.callers = slices.DeleteFunc(f.callers, func(o *Conn) bool { return o == c })
 }
 
-// callersOf returns the callers at the ports of a client.
+// callersOf returns the unauthenticated connections to the ports of a client.
 func (f *Front) callersOf(client sim.ProcessID) (list []*Conn) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

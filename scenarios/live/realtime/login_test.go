@@ -21,9 +21,9 @@ func (h witness) Asked(c *Conn, args []string) {
 	h.plain.Asked(c, args)
 }
 
-// neighbours contains what other users of the machine may send to a client's port. They do not know its password, and
+// neighbors contains what other users of the machine may send to a client's port. They do not know its password, and
 // each of them gets an error or no answer.
-var neighbours = map[string]string{
+var neighbors = map[string]string{
 	"a command":          "*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n",
 	"commands at once":   strings.Repeat("*2\r\n$3\r\nDEL\r\n$1\r\na\r\n", 100),
 	"a health check":     "PING\r\n",
@@ -45,12 +45,12 @@ var neighbours = map[string]string{
 	"nothing":            "",
 }
 
-// TestNeighboursChangeNothing checks that nothing that is sent without the password reaches the world, not even a
+// TestNeighborsChangeNothing checks that nothing that is sent without the password reaches the world, not even a
 // connection. The client is served at the same time.
-func TestNeighboursChangeNothing(t *testing.T) {
+func TestNeighborsChangeNothing(t *testing.T) {
 	var asked []string
 	r := newRig(t, witness{asked: &asked}, 0)
-	for name, says := range neighbours {
+	for name, says := range neighbors {
 		s := r.call()
 		go func() {
 			io.WriteString(s, says)
@@ -70,11 +70,11 @@ func TestNeighboursChangeNothing(t *testing.T) {
 		if len(asked) > 0 || len(r.front.conns) > 0 || len(r.front.callers) > 0 {
 			t.Errorf("asked %q, with %d clients and %d callers", asked, len(r.front.conns), len(r.front.callers))
 		}
-		if n := r.front.Refused("client-1"); n < 10 || n > len(neighbours) {
+		if n := r.front.Refused("client-1"); n < 10 || n > len(neighbors) {
 			t.Errorf("%d were refused", n)
 		}
 	})
-	t.Logf("%d hostile neighbours, of which %d requests were let in", len(neighbours), len(asked))
+	t.Logf("%d hostile neighbors, of which %d requests were let in", len(neighbors), len(asked))
 	s := r.dial()
 	s.say("INCR", "a")
 	if got := s.line(t); got != ":1" {

@@ -38,7 +38,7 @@ func NewLoop(w *sim.World, c Clock) *Loop {
 }
 
 // NewOwnLoop returns a loop for a world whose clients are code of this process. These clients use the host's clocks. If
-// the host runs an event late, they see that it is late, as a process that was stopped must.
+// the host runs an event late, the clients see that it is late, just as a process that was stopped does.
 func NewOwnLoop(w *sim.World, c Clock) *Loop {
 	l := NewLoop(w, c)
 	l.own = true

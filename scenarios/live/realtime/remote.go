@@ -33,7 +33,7 @@ func NewRemote(l *Loop, to Door, spare int, wrap func(r *sim.Incoming) []string)
 	return s, nil
 }
 
-// link is a connection to the other world.
+// link is a connection to a server in the other world.
 type link struct {
 	*Framed
 	of      *Remote

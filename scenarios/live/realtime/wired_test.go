@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/front"
 )
 
-// wired opens a port of the rig that has a Wiring, with the protocol of Redis. admits says whether the port admits
-// connections.
+// wired opens a port on the rig. The port has a Wiring and uses the protocol of Redis. admits says whether the port
+// admits connections.
 func (r *rig) wired(admits bool) *rig {
 	caller := front.Redis{}.Begin().Caller("client-1")
 	at, err := r.front.Listen("127.0.0.1", "client-1", "redis-1", &Wiring{Caller: caller, Serial: true,
@@ -26,7 +26,7 @@ func (r *rig) wired(admits bool) *rig {
 }
 
 // TestAWireNeedsNoPassword checks that bytes from the client are accepted without a password. A request that arrives in
-// pieces must be sent on once it is complete, and the server must learn of the end of the connection.
+// pieces must be forwarded once it is complete, and the server must learn of the end of the connection.
 func TestAWireNeedsNoPassword(t *testing.T) {
 	r := newRig(t, plain{}, 20*time.Millisecond).wired(true)
 	p := r.call()
@@ -52,7 +52,7 @@ func TestAWireIsForItsClientAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	p.SetReadDeadline(time.Now().Add(most))
+	p.SetReadDeadline(time.Now().Add(stepLimit))
 	if n, err := p.Read(make([]byte, 1)); err == nil {
 		t.Errorf("%d bytes", n)
 	}
@@ -69,7 +69,7 @@ func TestAWireThatMakesNoSense(t *testing.T) {
 	r := newRig(t, plain{}, 0).wired(true)
 	p := r.call()
 	p.Write([]byte("GET / HTTP/1.1\r\n\r\n"))
-	p.SetReadDeadline(time.Now().Add(most))
+	p.SetReadDeadline(time.Now().Add(stepLimit))
 	if n, err := p.Read(make([]byte, 1)); err == nil {
 		t.Errorf("%d bytes", n)
 	}

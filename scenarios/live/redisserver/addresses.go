@@ -22,7 +22,7 @@ type Book struct {
 	text *regexp.Regexp // matches an address in a text
 }
 
-// NewBook returns a Book for the given map. A nil Book replaces nothing.
+// NewBook returns a Book that replaces each key of the given map with its value. A nil Book replaces nothing.
 func NewBook(to map[Address]Address) *Book {
 	var hosts []string
 	for from := range to {
@@ -30,14 +30,14 @@ func NewBook(to map[Address]Address) *Book {
 	}
 	slices.Sort(hosts)
 	return &Book{to: to, text: regexp.MustCompile(`(^|[^\w.-])(` + strings.Join(slices.Compact(hosts), "|") +
-		`)(` + strings.Join(between, "|") + `)(\d+)`)}
+		`)(` + strings.Join(separators, "|") + `)(\d+)`)}
 }
 
-// between lists the texts that may occur between a host and its port: in messages that a Sentinel publishes and in
-// names of replicas (sentinel.c), and in the lines slaveN and master_host of INFO (server.c).
-var between = []string{"[: ]", ",port=", "\r\nmaster_port:"}
+// separators lists the texts that may separate a host from its port: in messages that a Sentinel publishes and in names
+// of replicas (sentinel.c), and in the lines slaveN and master_host of INFO (server.c).
+var separators = []string{"[: ]", ",port=", "\r\nmaster_port:"}
 
-// NamesServers reports whether the reply to a command may contain addresses of servers. Any reply of a Sentinel may
+// NamesServers reports whether the reply to a command may contain addresses of servers. Any reply from a Sentinel may
 // contain them.
 func NamesServers(args []string) bool {
 	return slices.ContainsFunc([]string{"role", "info", "config", "cluster"}, func(name string) bool {
@@ -51,7 +51,7 @@ func Redirects(reply []byte) bool {
 	return bytes.HasPrefix(reply, []byte("-MOVED ")) || bytes.HasPrefix(reply, []byte("-ASK "))
 }
 
-// Translate replaces the addresses in a sequence of complete RESP values.
+// Translate replaces the servers' addresses in a sequence of complete RESP values.
 func (b *Book) Translate(raw []byte) []byte {
 	if b == nil {
 		return raw

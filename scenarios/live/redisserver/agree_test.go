@@ -18,9 +18,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// lineOf returns a record in the form in which the simulated and the real server are compared. The time left until a
-// key expires is rounded to 10 s. The host delays a command by far less than that, and no time in the tests is close to
-// a point where the rounding changes.
+// lineOf formats a record for the comparison of the simulated and the real server. The time left until a key expires is
+// rounded to 10 s. The host delays a command by far less than that, and no time in the tests is close to a point where
+// the rounding changes.
 func lineOf(e *history.Event) string {
 	text := fmt.Sprintf("%s: %s %s %s of %s by %s %s", e.Process, e.F, e.Lock, e.Member, e.Of, e.By, e.Why)
 	if e.F == history.KeyGone {
@@ -133,8 +133,8 @@ func same(t *testing.T, name string, model, reality []string, asked []string) {
 	}
 }
 
-// around returns the requests that led to the given records, each with the four requests before it. The records differ
-// between the simulated and the real server.
+// around returns the requests that led to the given records, which differ between the simulated and the real server.
+// Each request comes after the four requests before it.
 func around(asked []string, records ...string) (list []string) {
 	for i := range asked {
 		of, _, _ := strings.Cut(asked[i], " ")
@@ -252,7 +252,7 @@ func TestWhatARemovalByScoreLeaves(t *testing.T) {
 			{"ZRANGE", "y", "0", "-1", "WITHSCORES"},
 		} {
 			of := fmt.Sprint("client-1/", len(asked)+1)
-			asked = append(asked, fmt.Sprintf("%s %.60q: %q", of, args, c.as(history.Attempt(of), args...).Raw()))
+			asked = append(asked, fmt.Sprintf("%s %.60q: %q", of, args, c.sendAs(history.Attempt(of), args...).Raw()))
 		}
 	}
 	model := linesOf(simulated(t, redis.Config{}, play))
@@ -283,7 +283,7 @@ func TestModelAndRealityTellTheSame(t *testing.T) {
 			do := func(args ...string) string {
 				of := fmt.Sprint("client-1/", len(*mine)+1)
 				c.Sleep(2 * time.Millisecond) // make sure that no two deadlines are equal
-				answer := string(c.as(history.Attempt(of), args...).Raw())
+				answer := string(c.sendAs(history.Attempt(of), args...).Raw())
 				if answer == "" {
 					t.Fatalf("no answer to %s %q after\n  %s", of, args, strings.Join(*mine, "\n  "))
 				}

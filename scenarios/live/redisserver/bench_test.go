@@ -24,8 +24,8 @@ func BenchmarkLocks(b *testing.B) {
 				left--
 				of := history.Attempt(fmt.Sprintf("client-%d/%d", n+1, i))
 				key := fmt.Sprint("lock-", n)
-				c.as(of, "SET", key, string(of), "NX", "PX", "10000")
-				c.as(of, "EVAL", compareAndDelete, "1", key, string(of))
+				c.sendAs(of, "SET", key, string(of), "NX", "PX", "10000")
+				c.sendAs(of, "EVAL", compareAndDelete, "1", key, string(of))
 			}
 			over++
 		})

@@ -31,7 +31,8 @@ type Config struct {
 	// Promoted, if not nil, is called on the world's goroutine before a promotion is recorded.
 	Promoted func(old, promoted sim.ProcessID)
 
-	// Failed is called when a server has failed on its own. The run cannot be judged then. Any goroutine may call it.
+	// Failed is called when a server has failed on its own. After that, the run cannot be judged. Any goroutine may
+	// call it.
 	Failed func(error)
 }
 

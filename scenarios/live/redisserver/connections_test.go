@@ -18,7 +18,7 @@ func (c *client) on(conn int, args ...string) string {
 	was := c.conn
 	defer func() { c.conn = was }()
 	c.conn = conn
-	return string(c.as("client-1/1", args...).Raw())
+	return string(c.sendAs("client-1/1", args...).Raw())
 }
 
 // hears waits for the next push on a connection and returns it.
@@ -94,24 +94,24 @@ func TestWhoWaitsHoldsNobodyUp(t *testing.T) {
 		for i := 1; i <= 2; i++ {
 			c.Go(fmt.Sprint("waits ", i), func(e sim.Env) {
 				w := &client{t: t, Env: e, w: c.w, server: c.server, conn: i, asked: 1000 * i}
-				popped := w.as("client-1/5", "BLPOP", fmt.Sprint("list", i), "0").Raw()
+				popped := w.sendAs("client-1/5", "BLPOP", fmt.Sprint("list", i), "0").Raw()
 				waited = append(waited, fmt.Sprintf("%d %q", i, popped),
-					fmt.Sprintf("%d %q", i, w.as("client-1/6", "GET", "lock").Raw()))
+					fmt.Sprintf("%d %q", i, w.sendAs("client-1/6", "GET", "lock").Raw()))
 			})
 		}
 		for blocked := ""; !strings.Contains(blocked, "blocked_clients:2"); {
 			blocked = c.on(0, "INFO", "clients")
 		}
-		c.as("client-1/1", "SET", "lock", "1", "NX")
-		c.as("client-1/2", "RPUSH", "list2", "second")
+		c.sendAs("client-1/1", "SET", "lock", "1", "NX")
+		c.sendAs("client-1/2", "RPUSH", "list2", "second")
 		for len(waited) < 2 {
 			c.Sleep(time.Millisecond)
 		}
-		c.as("client-1/3", "RPUSH", "list1", "first")
+		c.sendAs("client-1/3", "RPUSH", "list1", "first")
 		for len(waited) < 4 {
 			c.Sleep(time.Millisecond)
 		}
-		c.as("client-1/4", "BLPOP", "list1", "0.01") // nobody pushes an element
+		c.sendAs("client-1/4", "BLPOP", "list1", "0.01") // nobody pushes an element
 	}))
 	want := []string{`2 "*2\r\n$5\r\nlist2\r\n$6\r\nsecond\r\n"`, `2 "$1\r\n1\r\n"`,
 		`1 "*2\r\n$5\r\nlist1\r\n$5\r\nfirst\r\n"`, `1 "$1\r\n1\r\n"`}

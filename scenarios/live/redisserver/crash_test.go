@@ -39,9 +39,9 @@ func TestRestartsTellTheSame(t *testing.T) {
 	for _, persistence := range []store.Policy{store.None, store.Everysec, store.Always, store.No} {
 		for _, how := range []sim.Stop{sim.ShutDown, sim.PowerLoss, sim.LoseAllState} {
 			play := func(c *client) {
-				c.as("client-1/1", "SET", "kept", "1", "PX", "100000")
-				c.as("client-1/1", "HSET", "held", "by", "one")
-				c.as("client-1/2", "SET", "short", "2", "PX", "250")
+				c.sendAs("client-1/1", "SET", "kept", "1", "PX", "100000")
+				c.sendAs("client-1/1", "HSET", "held", "by", "one")
+				c.sendAs("client-1/2", "SET", "short", "2", "PX", "250")
 				if persistence == store.Everysec {
 					c.Sleep(3 * time.Second) // time for two fsyncs
 				}
@@ -50,15 +50,15 @@ func TestRestartsTellTheSame(t *testing.T) {
 						Begin: persistence == store.Everysec})
 				}
 				if persistence == store.Everysec {
-					c.as("client-1/3", "SET", "first", "3") // the fsync of this write never ends, or it is the last one
+					c.sendAs("client-1/3", "SET", "first", "3") // the fsync of this write never ends, or it is the last one
 					c.Sleep(2 * time.Second)
 				}
-				c.as("client-1/4", "SET", "kept", "4", "PX", "100000")
-				c.as("client-1/5", "SET", "new", "5")
-				c.as("client-1/6", "HSET", "held", "by", "six", "and", "six")
+				c.sendAs("client-1/4", "SET", "kept", "4", "PX", "100000")
+				c.sendAs("client-1/5", "SET", "new", "5")
+				c.sendAs("client-1/6", "HSET", "held", "by", "six", "and", "six")
 				c.crash(how, 300*time.Millisecond)
-				c.as("", "EXISTS", "kept")
-				c.as("client-1/7", "SET", "kept", "7", "NX", "PX", "100000")
+				c.sendAs("", "EXISTS", "kept")
+				c.sendAs("client-1/7", "SET", "kept", "7", "NX", "PX", "100000")
 			}
 			name := fmt.Sprintf("%v, %s", persistence, stops[how])
 			model := simulated(t, redis.Config{Persistence: persistence}, play)

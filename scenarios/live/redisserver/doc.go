@@ -1,34 +1,34 @@
 // Package redisserver replaces the simulated Redis servers and Sentinel of a world that runs in real time with real
 // ones. Each of them is a server process, wrapped as a [sim.Server].
 //
-// [Launch] starts the servers in the private folder of a keeper. The requests of a client travel the simulated links
-// and arrive at a [Server]. The server passes them to its process on a separate connection for that client, one command
-// at a time, and sends back the reply. A pause is SIGSTOP and a crash is kill -9; after a loss of power, everything
-// that was not fsynced is removed from the append-only file. Clocks that jump and drift, and slow fsyncs, are
-// implemented by a small library that is loaded into the process (package process).
+// [Launch] starts the servers in the private folder of a keeper. The requests of a client travel over the simulated
+// links and arrive at a [Server]. The server passes them to its process on a separate connection for that client, one
+// command at a time, and sends back the reply. A pause is SIGSTOP and a crash is kill -9; after a loss of power,
+// everything that was not fsynced is removed from the append-only file. Clocks that jump and drift, and slow fsyncs,
+// are implemented by a small library that is loaded into the process (package process).
 //
-// What servers send each other (a replica and its master, a Sentinel and all servers) also travels the simulated links,
-// in chunks as it arrives (package fleet). Cuts, delays and the network's own delays therefore mean the same as between
-// simulated servers, except that messages cannot be counted.
+// What servers send each other (a replica and its master, a Sentinel and all servers) also travels over the simulated
+// links, in chunks as it arrives (package fleet). Cuts, delays and the network's own delays therefore mean the same as
+// between simulated servers, except that messages cannot be counted.
 //
 // This package runs in real time, with goroutines, processes, sockets and files. It touches the world only on the
-// world's goroutine: in calls of the kernel, and in functions that it passes to the loop.
+// world's goroutine: in methods that package sim calls, and in functions that it passes to the loop.
 //
 // # Records
 //
-// The records are the same as those of the simulated node: the same code (package store) creates them, from the
-// observed changes of the server. After each command the package sends a PING on the connection on which Redis reports
-// changes of keys, so that all effects of the command are known before its reply is sent. Then it reads the keys that
+// The records are the same as those of the simulated node: the same code (package store) creates them, from the changes
+// that it observes on the server. After each command the package sends a PING on the connection on which Redis reports
+// changes to keys, so that all effects of the command are known before its reply is sent. Then it reads the keys that
 // the command changed. Because only one command is carried out at a time, it is known which command made a change. When
 // the deadline of a key is reached, the key is read, so that Redis deletes it immediately and not up to 100 ms later.
 //
 // Redis does not report some things in enough detail:
 //
-//   - If one request changes a key several times, the records state only the result.
+//   - If one request changes a key several times, the records contain only the result.
 //   - If a script sets a field to the value that it already has, the field keeps its owner. This also applies to a
 //     member that a script removes and puts back with the same score.
 //   - If a script removes any members of a sorted set by score, all members that it removes are recorded as expired.
-//   - When a blocked client finally takes an element, this is recorded as done by the client that has pushed it.
+//   - When a blocked client finally takes an element, the records say that the client that has pushed it has taken it.
 //   - Databases other than 0 are refused, as by the simulated node; what a script does in them is not recorded.
 //
 // After a restart the data is compared with the previous data, as by the simulated node. This reveals the effect of a

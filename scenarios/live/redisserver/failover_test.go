@@ -26,26 +26,26 @@ func TestFailoversAreRecordedAlike(t *testing.T) {
 	played := 0
 	play := func(c *client) {
 		mine := &asked[played]
-		c.as("client-1/1", "SET", "lock", "1", "PX", "100000")
-		c.as("client-1/2", "HSET", "held", "by", "two")
-		*mine = append(*mine, string(c.as("client-1/1", "WAIT", "2", "60000").Raw()))
+		c.sendAs("client-1/1", "SET", "lock", "1", "PX", "100000")
+		c.sendAs("client-1/2", "HSET", "held", "by", "two")
+		*mine = append(*mine, string(c.sendAs("client-1/1", "WAIT", "2", "60000").Raw()))
 		observer := sim.Conn{Server: "sentinel", N: 7}
 		c.Call(patient, nil, sim.Request{Conn: observer, Phase: "subscribe",
 			Args: []string{"SUBSCRIBE", "switch-master"}})
 		c.w.ServerFault("sentinel", sim.ServerFault{Kind: sim.FailOver, To: names[2]})
 		news, _ := c.Receive(observer, patient)
 		*mine = append(*mine, string(news))
-		c.as("client-1/3", "SET", "late", "3") // the old master does not know yet that it was deposed
-		c.as("client-1/4", "DEL", "held")
+		c.sendAs("client-1/3", "SET", "late", "3") // the old master does not know yet that it was deposed
+		c.sendAs("client-1/4", "DEL", "held")
 		c.server = names[2]
 		c.until("$1\r\n1\r\n", "GET", "lock")
-		c.as("client-1/5", "SET", "lock", "5", "NX")
-		c.as("client-1/6", "SET", "new", "6", "PX", "100000")
+		c.sendAs("client-1/5", "SET", "lock", "5", "NX")
+		c.sendAs("client-1/6", "SET", "new", "6", "PX", "100000")
 		c.until("$-1\r\n", "GET", "late")
 		for _, name := range []sim.ProcessID{names[0], names[1]} { // both follow the new master and have its data
 			c.server, c.conn = name, c.conn+1
-			for string(c.as("", "GET", "new").Raw()) != "$1\r\n6\r\n" ||
-				!strings.Contains(string(c.as("", "ROLE").Raw()), "slave") {
+			for string(c.sendAs("", "GET", "new").Raw()) != "$1\r\n6\r\n" ||
+				!strings.Contains(string(c.sendAs("", "ROLE").Raw()), "slave") {
 				c.conn++
 				c.Sleep(10 * time.Millisecond)
 			}
@@ -88,8 +88,8 @@ func TestSentinelFailsOverByItself(t *testing.T) {
 	played := 0
 	play := func(c *client) {
 		mine := &asked[played]
-		c.as("client-1/1", "SET", "lock", "1", "PX", "100000")
-		c.as("client-1/1", "WAIT", "1", "60000")
+		c.sendAs("client-1/1", "SET", "lock", "1", "PX", "100000")
+		c.sendAs("client-1/1", "WAIT", "1", "60000")
 		observer := sim.Conn{Server: "sentinel", N: 7}
 		c.Call(patient, nil, sim.Request{Conn: observer, Phase: "subscribe",
 			Args: []string{"SUBSCRIBE", "switch-master"}})
@@ -97,12 +97,12 @@ func TestSentinelFailsOverByItself(t *testing.T) {
 		news, _ := c.Receive(observer, patient)
 		*mine = append(*mine, string(news))
 		c.server = names[1]
-		c.as("client-1/2", "DEL", "lock")
-		c.as("client-1/3", "SET", "lock", "3")
+		c.sendAs("client-1/2", "DEL", "lock")
+		c.sendAs("client-1/3", "SET", "lock", "3")
 		c.w.Resume("redis-1")
 		c.server = names[0]
-		for !strings.Contains(string(c.as("", "ROLE").Raw()), "slave") ||
-			string(c.as("", "GET", "lock").Raw()) != "$1\r\n3\r\n" {
+		for !strings.Contains(string(c.sendAs("", "ROLE").Raw()), "slave") ||
+			string(c.sendAs("", "GET", "lock").Raw()) != "$1\r\n3\r\n" {
 			c.conn++
 			c.Sleep(10 * time.Millisecond)
 		}
@@ -163,7 +163,7 @@ func TestRealServersTellNamesAsSimulatedOnesDo(t *testing.T) {
 	taken := "127.0.0.1:" + strconv.Itoa(r.fleet.all["redis-1"].Port.Number())
 	r.play(func(c *client) {
 		ask := func(command, want string) {
-			got := string(c.as("", strings.Fields(command)...).Raw())
+			got := string(c.sendAs("", strings.Fields(command)...).Raw())
 			if !strings.Contains(got, want) || strings.Contains(got, "127.0.0.1") {
 				t.Errorf("%s: %q", command, got)
 			}
@@ -187,7 +187,7 @@ func TestRealServersTellNamesAsSimulatedOnesDo(t *testing.T) {
 		}
 		c.server = "redis-1"
 		until := func(want string, command ...string) {
-			for !strings.Contains(string(c.as("", command...).Raw()), want) {
+			for !strings.Contains(string(c.sendAs("", command...).Raw()), want) {
 				c.conn++
 				c.Sleep(10 * time.Millisecond)
 			}
@@ -197,12 +197,12 @@ func TestRealServersTellNamesAsSimulatedOnesDo(t *testing.T) {
 		ask("INFO replication", "master_host:redis-1-replica-1\r\nmaster_port:6379\r\n")
 		c.server, c.conn = "redis-1-replica-1", c.conn+1
 		until("state=online", "INFO")
-		c.as("", "MULTI")
-		c.as("", "ROLE")
+		c.sendAs("", "MULTI")
+		c.sendAs("", "ROLE")
 		ask("EXEC", "*3\r\n$7\r\nredis-1\r\n$4\r\n6379\r\n")
 		ask("INFO replication", "slave0:ip=redis-1,port=6379,state=online")
-		c.as("", "SET", "key", taken)
-		if got, _ := c.as("", "GET", "key").Bulk(); got != taken {
+		c.sendAs("", "SET", "key", taken)
+		if got, _ := c.sendAs("", "GET", "key").Bulk(); got != taken {
 			t.Errorf("what was set as %s is %s", taken, got)
 		}
 	})

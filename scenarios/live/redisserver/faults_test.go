@@ -24,7 +24,7 @@ import (
 func TestPausedServerDoesNothing(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	play := func(c *client) {
-		c.as("client-1/1", "SET", "lock", "1", "PX", "150")
+		c.sendAs("client-1/1", "SET", "lock", "1", "PX", "150")
 		c.w.Pause("redis-1")
 		if got := c.askFor(300*time.Millisecond, "client-1/2", "SET", "lock", "2", "NX"); got != "" {
 			t.Errorf("a paused server says %q", got)
@@ -55,21 +55,21 @@ func TestAnOperatorRemovesKeys(t *testing.T) {
 		return sim.ServerFault{Kind: sim.RemoveKeys, Key: key, Why: why}
 	}
 	play := func(c *client) {
-		c.as("client-1/1", "SET", "lock", "1", "NX", "PX", "60000")
-		c.as("client-2/1", "HSET", "fields", "a", "1", "b", "2")
+		c.sendAs("client-1/1", "SET", "lock", "1", "NX", "PX", "60000")
+		c.sendAs("client-2/1", "HSET", "fields", "a", "1", "b", "2")
 		c.w.ServerFault("redis-1", remove("lock", history.DeletedByOperator))
 		c.until(":0\r\n", "EXISTS", "lock")
 		c.w.ServerFault("redis-1", remove("lock", history.DeletedByOperator))
-		c.as("client-2/2", "SET", "lock", "2", "NX", "PX", "60000")
-		c.as("client-2/2", "DEL", "lock")
-		c.as("client-1/2", "SET", "lock", "3", "NX")
+		c.sendAs("client-2/2", "SET", "lock", "2", "NX", "PX", "60000")
+		c.sendAs("client-2/2", "DEL", "lock")
+		c.sendAs("client-1/2", "SET", "lock", "3", "NX")
 		c.w.ServerFault("redis-1", remove("fields", history.DeletedByOperator))
 		c.until(":0\r\n", "EXISTS", "fields")
-		c.as("client-1/3", "SET", "other", "4", "NX")
+		c.sendAs("client-1/3", "SET", "other", "4", "NX")
 		c.w.ServerFault("redis-1", remove("", history.FlushedByOperator))
 		c.until(":0\r\n", "DBSIZE")
-		c.as("client-2/3", "SET", "lock", "5", "NX")
-		c.as("client-2/3", "FLUSHALL")
+		c.sendAs("client-2/3", "SET", "lock", "5", "NX")
+		c.sendAs("client-2/3", "FLUSHALL")
 	}
 	same(t, "removal", linesOf(simulated(t, redis.Config{}, play)), linesOf(start(t, Config{}).play(play)), nil)
 }
@@ -92,7 +92,7 @@ func TestStopOfAPausedServer(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	for how := range stops {
 		play := func(c *client) {
-			c.as("client-1/1", "SET", "lock", "1")
+			c.sendAs("client-1/1", "SET", "lock", "1")
 			c.w.Pause("redis-1")
 			c.w.Stop("redis-1", how)
 			c.w.Restart("redis-1")
@@ -100,7 +100,7 @@ func TestStopOfAPausedServer(t *testing.T) {
 			c.w.Resume("redis-1")
 			c.w.Pause("redis-1")
 			c.w.Resume("redis-1")
-			c.as("client-1/2", "SET", "lock", "2", "NX")
+			c.sendAs("client-1/2", "SET", "lock", "2", "NX")
 		}
 		model := simulated(t, redis.Config{Persistence: store.Always}, play)
 		reality := start(t, Config{Persistence: store.Always}).play(play)
@@ -112,10 +112,10 @@ func TestStopOfAPausedServer(t *testing.T) {
 func TestClocksThatJump(t *testing.T) {
 	testkit.Needs(t, "redis-server", "gcc")
 	play := func(c *client) {
-		c.as("client-1/1", "SET", "short", "1", "PX", "60000")
-		c.as("client-1/1", "SET", "long", "1", "PX", "600000")
+		c.sendAs("client-1/1", "SET", "short", "1", "PX", "60000")
+		c.sendAs("client-1/1", "SET", "long", "1", "PX", "600000")
 		c.w.Jump("redis-1", 30*time.Second)
-		c.as("client-1/2", "PEXPIRE", "long", "300000")
+		c.sendAs("client-1/2", "PEXPIRE", "long", "300000")
 		if left := c.left("short"); left > 30*time.Second || left < 10*time.Second {
 			t.Errorf("%v are left of 60 s after a jump by 30 s", left)
 		}
@@ -124,7 +124,7 @@ func TestClocksThatJump(t *testing.T) {
 			t.Errorf("%v are left of 30 s after a jump by -60 s", left)
 		}
 		c.w.Jump("redis-1", 120*time.Second)
-		c.as("client-1/3", "SET", "short", "3", "NX", "PX", "60000")
+		c.sendAs("client-1/3", "SET", "short", "3", "NX", "PX", "60000")
 		c.w.Jump("redis-1", time.Hour)
 		c.until(":0\r\n", "EXISTS", "short", "long")
 		c.Sleep(300 * time.Millisecond) // time for the background cycle of the simulated node
@@ -146,7 +146,7 @@ func TestClocksThatDrift(t *testing.T) {
 		if passed := c.time() - was; passed < 2900*time.Millisecond {
 			t.Errorf("%v have passed in 300 ms", passed)
 		}
-		c.as("client-1/1", "SET", "lock", "1", "PX", "60000")
+		c.sendAs("client-1/1", "SET", "lock", "1", "PX", "60000")
 		c.w.Drift("redis-1", -9_900_000) // a tenth of the true rate
 		was = c.time()
 		begin := c.Monotonic()
@@ -169,25 +169,25 @@ func TestSlowFsyncHoldsAnswersBack(t *testing.T) {
 	start(t, Config{Persistence: store.Always}, slow).play(func(c *client) {
 		c.w.ServerFault("redis-1", sim.ServerFault{Kind: sim.SlowFsync, By: 300 * time.Millisecond, Begin: true})
 		begin := c.Monotonic()
-		c.as("client-1/1", "SET", "lock", "1")
+		c.sendAs("client-1/1", "SET", "lock", "1")
 		if took := c.Monotonic() - begin; took < 300*time.Millisecond {
 			t.Errorf("the answer came after %v", took)
 		}
 		c.w.ServerFault("redis-1", sim.ServerFault{Kind: sim.SlowFsync, By: 300 * time.Millisecond})
-		c.as("client-1/2", "SET", "lock", "2")
+		c.sendAs("client-1/2", "SET", "lock", "2")
 	})
 }
 
 // left returns the time to live of a key.
 func (c *client) left(key string) time.Duration {
-	reply := c.as("", "PTTL", key)
+	reply := c.sendAs("", "PTTL", key)
 	n, _ := reply.Int()
 	return time.Duration(n) * time.Millisecond
 }
 
 // time returns the time on the server's wall clock.
 func (c *client) time() time.Duration {
-	reply := c.as("", "TIME")
+	reply := c.sendAs("", "TIME")
 	var parts [2]int
 	for i, part := range reply.Array() {
 		text, _ := part.Bulk()

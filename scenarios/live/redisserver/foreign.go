@@ -29,8 +29,8 @@ type Foreign struct {
 	// Lasts is the time to live of keys for which the client sets none. It is a whole number of milliseconds, and must
 	// be longer than the run.
 	Lasts time.Duration
-	// Failed is called when a server can no longer be reached. The run cannot be judged then. Any goroutine may call
-	// it.
+	// Failed is called when a server can no longer be reached. After that, the run cannot be judged. Any goroutine may
+	// call it.
 	Failed func(error)
 }
 

@@ -123,27 +123,27 @@ func TestServersOfTheUsersKeepWhatTheyHave(t *testing.T) {
 					"EVAL return(redis.call('incr',KEYS[1])) 1 fencepost:7:n": ":1\r\n",
 					"PUBLISH channel:fencepost:7:lock something":              ":0\r\n",
 				} {
-					if got := string(c.as("client-1/1", words(args)...).Raw()); got != want {
+					if got := string(c.sendAs("client-1/1", words(args)...).Raw()); got != want {
 						t.Errorf("%s:\n got %q\nwant %q", args, got, want)
 					}
 				}
 				for _, args := range trespassers {
-					if got := c.as("client-1/1", words(args)...).Raw(); len(got) == 0 || got[0] != '-' {
+					if got := c.sendAs("client-1/1", words(args)...).Raw(); len(got) == 0 || got[0] != '-' {
 						let++
 						t.Errorf("%s is answered %q", args, got)
 					}
 				}
-				c.as("client-1/1", "MULTI")
-				c.as("client-1/1", "SET", "fencepost:7:later", "1")
-				if got := c.as("client-1/1", "DEL", "mine").Raw(); got[0] != '-' {
+				c.sendAs("client-1/1", "MULTI")
+				c.sendAs("client-1/1", "SET", "fencepost:7:later", "1")
+				if got := c.sendAs("client-1/1", "DEL", "mine").Raw(); got[0] != '-' {
 					let++
 					t.Errorf("in a transaction: %q", got)
 				}
-				if got := string(c.as("client-1/1", "EXEC").Raw()); !strings.HasPrefix(got, "-EXECABORT") {
+				if got := string(c.sendAs("client-1/1", "EXEC").Raw()); !strings.HasPrefix(got, "-EXECABORT") {
 					t.Errorf("such a transaction is answered %q", got)
 				}
 				for _, args := range []string{"MULTI", "SET fencepost:7:later 1", "EXEC"} {
-					c.as("client-1/1", words(args)...)
+					c.sendAs("client-1/1", words(args)...)
 				}
 			})
 			t.Logf("%d trespassers, of which %d were let in", len(trespassers)+1, let)
@@ -194,7 +194,7 @@ if redis.pcall('hget', KEYS[1], 'x').err then return n end`
 	_, _ = onUsers(t, here, func(c *client) {
 		ask := func(want string, args ...string) {
 			t.Helper()
-			if got := string(c.as("client-1/1", args...).Raw()); got != want {
+			if got := string(c.sendAs("client-1/1", args...).Raw()); got != want {
 				t.Errorf("%s: got %q, want %q", args[0], got, want)
 			}
 		}
@@ -289,8 +289,8 @@ func TestServersOfTheUsersThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// TestKeysAreThoseOfRedis compares the keys of each permitted command with those that a real server states in COMMAND
-// INFO.
+// TestKeysAreThoseOfRedis compares the keys of each permitted command with those that a real server lists in its reply
+// to COMMAND INFO.
 func TestKeysAreThoseOfRedis(t *testing.T) {
 	_, w := users(t)
 	compared := 0

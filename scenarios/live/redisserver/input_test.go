@@ -44,11 +44,11 @@ func TestServerThatDies(t *testing.T) {
 	r := start(t, Config{})
 	r.l.w.AddClient("client-1", 0, func(e sim.Env) {
 		c := &client{t: t, Env: e, w: r.l.w, server: "redis-1"}
-		c.as("client-1/1", "SET", "lock", "1")
+		c.sendAs("client-1/1", "SET", "lock", "1")
 		if err := syscall.Kill(r.fleet.all["redis-1"].Daemon.PID(), syscall.SIGSEGV); err != nil {
 			t.Error(err)
 		}
-		c.as("client-1/1", "SET", "lock", "2")
+		c.sendAs("client-1/1", "SET", "lock", "2")
 	})
 	r.l.run(t, func() bool { return r.failure() != nil })
 	const want = "redis-1: redis-server ended by itself: it was ended by signal 11 (segmentation fault); it printed"
@@ -77,7 +77,7 @@ func TestFullDisk(t *testing.T) {
 		r.l.w.AddClient("client-1", 0, func(e sim.Env) {
 			c := &client{t: t, Env: e, w: r.l.w, server: "redis-1"}
 			for i := 0; i < 1000 && refused == ""; i++ {
-				reply := c.as("client-1/1", "SET", fmt.Sprint("key", i), strings.Repeat("x", 4096))
+				reply := c.sendAs("client-1/1", "SET", fmt.Sprint("key", i), strings.Repeat("x", 4096))
 				refused = reply.Error()
 			}
 			over = true

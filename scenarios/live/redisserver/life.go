@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// life is the period between a start and a stop of a server's process. Its executor is a goroutine that carries out
-// jobs with the process, one at a time.
+// life is the period between a start of a server's process and its next stop. Its executor is a goroutine that carries
+// out jobs with the process, one at a time.
 type life struct {
 	*fleet.Life
 	s *Server
@@ -345,7 +345,7 @@ func (x *life) untilBlocked(l *link) error {
 		if err != nil {
 			return err
 		}
-		if l.has() {
+		if l.hasValue() {
 			return x.drain(l.id)
 		}
 		if blockedClients(v.Text) >= x.blocked() || x.IsOver() {
@@ -364,14 +364,14 @@ func (x *life) untilBlocked(l *link) error {
 // blocked returns the number of connections with a request that is blocked on the server.
 func (x *life) blocked() (n int64) {
 	for _, l := range x.links {
-		if l.blocked != nil && !l.has() {
+		if l.blocked != nil && !l.hasValue() {
 			n++
 		}
 	}
 	return n
 }
 
-// blockedClients returns the number of blocked clients that INFO states.
+// blockedClients returns the number of blocked clients that a reply to INFO reports.
 func blockedClients(info string) int64 {
 	_, rest, _ := strings.Cut(info, "blocked_clients:")
 	number, _, _ := strings.Cut(rest, "\r")

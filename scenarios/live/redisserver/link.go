@@ -121,8 +121,8 @@ func (l *link) take(want int) (pushes [][]byte, answer []byte, whole bool, err e
 	return pushes, answer, want > 0, nil
 }
 
-// has reports whether a value has arrived or the connection has ended.
-func (l *link) has() bool {
+// hasValue reports whether a value has arrived or the connection has ended.
+func (l *link) hasValue() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.come) > 0 || l.ended

@@ -75,7 +75,7 @@ func (c *client) subscribe() sim.Conn {
 // follows waits until a server is a replica and its reply to the given request equals want.
 func (c *client) follows(name sim.ProcessID, want string, args ...string) {
 	c.server = name
-	for !strings.Contains(string(c.as("", "ROLE").Raw()), "slave") || string(c.as("", args...).Raw()) != want {
+	for !strings.Contains(string(c.sendAs("", "ROLE").Raw()), "slave") || string(c.sendAs("", args...).Raw()) != want {
 		c.conn++ // a server whose role changes closes all connections
 		c.Sleep(10 * time.Millisecond)
 	}
@@ -86,8 +86,8 @@ func (c *client) follows(name sim.ProcessID, want string, args ...string) {
 func TestMasterThatIsCutOff(t *testing.T) {
 	testkit.FullOnly(t)
 	both(t, watched(), func(c *client, say func(string)) {
-		c.as("client-1/1", "SET", "both", "1", "PX", "100000")
-		say(string(c.as("client-1/1", "WAIT", "1", "60000").Raw()))
+		c.sendAs("client-1/1", "SET", "both", "1", "PX", "100000")
+		say(string(c.sendAs("client-1/1", "WAIT", "1", "60000").Raw()))
 		observer := c.subscribe()
 		isolate := func(f func(from, to sim.ProcessID)) {
 			for _, other := range []sim.ProcessID{pair[1], "sentinel"} {
@@ -96,15 +96,15 @@ func TestMasterThatIsCutOff(t *testing.T) {
 			}
 		}
 		isolate(c.w.Cut)
-		say(string(c.as("client-1/2", "SET", "late", "2", "PX", "100000").Raw()))
+		say(string(c.sendAs("client-1/2", "SET", "late", "2", "PX", "100000").Raw()))
 		news, _ := c.Receive(observer, patient)
 		say(string(news))
-		say(string(c.as("client-1/3", "SET", "lock", "3", "NX", "PX", "100000").Raw()))
-		say(string(c.as("client-1/3", "WAIT", "1", "300").Raw()))
+		say(string(c.sendAs("client-1/3", "SET", "lock", "3", "NX", "PX", "100000").Raw()))
+		say(string(c.sendAs("client-1/3", "WAIT", "1", "300").Raw()))
 		c.server = pair[1]
-		say(string(c.as("client-1/4", "SET", "lock", "4", "NX", "PX", "100000").Raw()))
-		say(string(c.as("", "GET", "late").Raw()))
-		say(string(c.as("", "GET", "both").Raw()))
+		say(string(c.sendAs("client-1/4", "SET", "lock", "4", "NX", "PX", "100000").Raw()))
+		say(string(c.sendAs("", "GET", "late").Raw()))
+		say(string(c.sendAs("", "GET", "both").Raw()))
 		isolate(c.w.Heal)
 		c.follows(pair[0], "$1\r\n4\r\n", "GET", "lock")
 	})
@@ -117,19 +117,19 @@ func TestDeathBehindACut(t *testing.T) {
 	c := watched()
 	c.Persistence = store.Always
 	both(t, c, func(c *client, say func(string)) {
-		c.as("client-1/1", "SET", "both", "1", "PX", "100000")
-		say(string(c.as("client-1/1", "WAIT", "1", "60000").Raw()))
+		c.sendAs("client-1/1", "SET", "both", "1", "PX", "100000")
+		say(string(c.sendAs("client-1/1", "WAIT", "1", "60000").Raw()))
 		observer := c.subscribe()
 		c.w.Cut(pair[0], pair[1])
-		c.as("client-1/2", "SET", "lock", "2", "PX", "100000")
-		say(string(c.as("client-1/2", "WAIT", "1", "100").Raw()))
+		c.sendAs("client-1/2", "SET", "lock", "2", "PX", "100000")
+		say(string(c.sendAs("client-1/2", "WAIT", "1", "100").Raw()))
 		c.w.Stop(pair[0], sim.LoseAllState)
 		c.w.Heal(pair[0], pair[1])
 		news, _ := c.Receive(observer, patient)
 		say(string(news))
 		c.server = pair[1]
-		say(string(c.as("", "GET", "both").Raw()))
-		say(string(c.as("client-1/3", "SET", "lock", "3", "NX", "PX", "100000").Raw()))
+		say(string(c.sendAs("", "GET", "both").Raw()))
+		say(string(c.sendAs("client-1/3", "SET", "lock", "3", "NX", "PX", "100000").Raw()))
 		c.w.Restart(pair[0])
 		c.follows(pair[0], "$1\r\n3\r\n", "GET", "lock")
 	})
@@ -142,12 +142,12 @@ func TestWhatWasSentBeforeADeathArrives(t *testing.T) {
 	for range 5 {
 		both(t, watched(), func(c *client, say func(string)) {
 			observer := c.subscribe()
-			c.as("client-1/1", "SET", "lock", "1", "PX", "100000")
+			c.sendAs("client-1/1", "SET", "lock", "1", "PX", "100000")
 			c.w.Stop(pair[0], sim.PowerLoss)
 			news, _ := c.Receive(observer, patient)
 			say(string(news))
 			c.server = pair[1]
-			say(string(c.as("", "GET", "lock").Raw()))
+			say(string(c.sendAs("", "GET", "lock").Raw()))
 		})
 	}
 }
@@ -163,25 +163,25 @@ func TestCutsOfOneDirection(t *testing.T) {
 			c.server = pair[0]
 		}
 		c.w.Cut(pair[1], pair[0])
-		c.as("client-1/1", "SET", "lock", "1", "PX", "100000")
-		say(string(c.as("client-1/1", "WAIT", "1", "300").Raw()))
+		c.sendAs("client-1/1", "SET", "lock", "1", "PX", "100000")
+		say(string(c.sendAs("client-1/1", "WAIT", "1", "300").Raw()))
 		reads("$1\r\n1\r\n", "lock") // the data has arrived, although its acknowledgment has not
 		c.w.Heal(pair[1], pair[0])
-		say(string(c.as("client-1/1", "WAIT", "1", "60000").Raw()))
+		say(string(c.sendAs("client-1/1", "WAIT", "1", "60000").Raw()))
 		c.w.Cut(pair[0], pair[1])
-		c.as("client-1/2", "SET", "lock", "2", "PX", "100000")
-		say(string(c.as("client-1/2", "WAIT", "1", "300").Raw()))
+		c.sendAs("client-1/2", "SET", "lock", "2", "PX", "100000")
+		say(string(c.sendAs("client-1/2", "WAIT", "1", "300").Raw()))
 		c.server = pair[1]
-		say(string(c.as("", "GET", "lock").Raw()))
+		say(string(c.sendAs("", "GET", "lock").Raw()))
 		c.server = pair[0]
 		for i := range 50 { // the data arrives in order once the cut is healed
-			c.as("client-1/3", "RPUSH", "list", fmt.Sprint(i))
+			c.sendAs("client-1/3", "RPUSH", "list", fmt.Sprint(i))
 		}
 		c.w.Heal(pair[0], pair[1])
-		say(string(c.as("client-1/3", "WAIT", "1", "60000").Raw()))
+		say(string(c.sendAs("client-1/3", "WAIT", "1", "60000").Raw()))
 		reads("$1\r\n2\r\n", "lock")
 		c.server = pair[1]
-		say(string(c.as("", "LRANGE", "list", "0", "-1").Raw()))
+		say(string(c.sendAs("", "LRANGE", "list", "0", "-1").Raw()))
 	})
 }
 
@@ -192,9 +192,9 @@ func TestDelaysBetweenServers(t *testing.T) {
 	const late = 700 * time.Millisecond
 	both(t, Config{Groups: [][]sim.ProcessID{pair}}, func(c *client, say func(string)) {
 		takes := func(of history.Attempt) (long bool) {
-			c.as(of, "SET", "lock", string(of), "PX", "100000")
+			c.sendAs(of, "SET", "lock", string(of), "PX", "100000")
 			begin := c.Monotonic()
-			say(string(c.as(of, "WAIT", "1", "60000").Raw()))
+			say(string(c.sendAs(of, "WAIT", "1", "60000").Raw()))
 			return c.Monotonic()-begin >= late-10*time.Millisecond // the SET was sent a moment earlier
 		}
 		c.w.Slow(pair[0], pair[1], late)
@@ -202,8 +202,8 @@ func TestDelaysBetweenServers(t *testing.T) {
 		c.w.Slow(pair[0], pair[1], -late)
 		struck := 0
 		c.w.DelayNext(pair[0], pair[1], late, func() { struck++ })
-		c.as("client-1/2", "SET", "lock", "2", "PX", "100000")
-		say(fmt.Sprint(string(c.as("client-1/2", "WAIT", "1", "60000").Raw()), struck))
+		c.sendAs("client-1/2", "SET", "lock", "2", "PX", "100000")
+		say(fmt.Sprint(string(c.sendAs("client-1/2", "WAIT", "1", "60000").Raw()), struck))
 		c.w.Slow(pair[1], pair[0], late)
 		say(fmt.Sprint(takes("client-1/3")))
 	})
@@ -215,13 +215,13 @@ func TestMinReplicasBehindACut(t *testing.T) {
 	testkit.FullOnly(t)
 	c := Config{Groups: [][]sim.ProcessID{pair}, MinReplicasToWrite: 1, MinReplicasMaxLag: time.Second}
 	both(t, c, func(c *client, say func(string)) {
-		say(string(c.as("client-1/1", "SET", "lock", "1", "PX", "100000").Raw()))
+		say(string(c.sendAs("client-1/1", "SET", "lock", "1", "PX", "100000").Raw()))
 		c.w.Cut(pair[1], pair[0])
 		c.until("-NOREPLICAS Not enough good replicas to write.\r\n", "DEL", "other")
-		say(string(c.as("client-1/2", "SET", "lock", "2", "PX", "100000").Raw()))
+		say(string(c.sendAs("client-1/2", "SET", "lock", "2", "PX", "100000").Raw()))
 		c.w.Heal(pair[1], pair[0])
 		c.until(":0\r\n", "DEL", "other")
-		say(string(c.as("client-1/3", "SET", "lock", "3", "PX", "100000").Raw()))
+		say(string(c.sendAs("client-1/3", "SET", "lock", "3", "PX", "100000").Raw()))
 	})
 }
 
@@ -241,7 +241,7 @@ func TestServersThatComeBackFindEachOther(t *testing.T) {
 			c.w.Restart(stop.name)
 			c.w.Heal(pair[0], pair[1])
 			c.server, c.conn = pair[0], c.conn+1
-			c.as(history.Attempt(fmt.Sprint("client-1/", i+1)), "SET", "lock", fmt.Sprint(i), "PX", "100000")
+			c.sendAs(history.Attempt(fmt.Sprint("client-1/", i+1)), "SET", "lock", fmt.Sprint(i), "PX", "100000")
 			c.follows(pair[1], fmt.Sprintf("$1\r\n%d\r\n", i), "GET", "lock")
 		}
 	})
@@ -263,7 +263,7 @@ func TestConnectionsBetweenServersThatBreak(t *testing.T) {
 			}
 			w.close()
 			c.server = pair[0]
-			c.as("client-1/1", "SET", "lock", fmt.Sprint(i))
+			c.sendAs("client-1/1", "SET", "lock", fmt.Sprint(i))
 			c.follows(pair[1], fmt.Sprintf("$1\r\n%d\r\n", i), "GET", "lock")
 			if got := string(c.on(1, "ROLE")); !strings.Contains(got, "connected") {
 				t.Errorf("the replica says %q", got)
@@ -296,7 +296,7 @@ func TestNothingRemainsOpen(t *testing.T) {
 			r.play(func(c *client) {
 				c.w.Cut(pair[0], pair[1])
 				c.w.Pause(pair[1])
-				c.as("client-1/1", "SET", "lock", strings.Repeat("x", 10<<20))
+				c.sendAs("client-1/1", "SET", "lock", strings.Repeat("x", 10<<20))
 			})
 			for _, s := range r.fleet.all {
 				s.Resume()

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// ear is the connection on which a server reports changes of keys.
+// ear is the connection on which a server reports changes to its keys.
 type ear struct{ w *wire }
 
 // notice is a change of a key, named by the event in Redis's keyspace notifications. The event "flushall" concerns all
@@ -17,7 +17,7 @@ const (
 	flushed      = "flushall"
 )
 
-// listenAt opens a connection on which a server reports changes of its keys.
+// listenAt opens a connection on which a server reports changes to its keys.
 func listenAt(e endpoint) (*ear, error) {
 	w, err := e.dial()
 	if err != nil {
@@ -26,7 +26,7 @@ func listenAt(e endpoint) (*ear, error) {
 	for _, args := range [][]string{
 		{"HELLO", "3"},
 		{"CONFIG", "SET", "notify-keyspace-events", "EA"},
-		// Changes of keys are reported as keyspace events, and flushes as invalidations. No key has this prefix, so the
+		// Changes to keys are reported as keyspace events, and flushes as invalidations. No key has this prefix, so the
 		// server sends no other invalidations.
 		{"CLIENT", "TRACKING", "ON", "BCAST", "PREFIX", "\x00fencepost: no key\x00"},
 		{"PSUBSCRIBE", eventChannel + "*"},
@@ -43,7 +43,7 @@ func listenAt(e endpoint) (*ear, error) {
 	return &ear{w}, nil
 }
 
-// barrier returns all changes of keys since the last call, in order.
+// barrier returns all changes to keys since the last call, in order.
 func (e *ear) barrier() (list []notice, err error) {
 	if err := e.w.send([]string{"PING"}); err != nil {
 		return nil, err

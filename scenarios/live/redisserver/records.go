@@ -81,7 +81,7 @@ func touched(said []notice) (names []string) {
 	return names
 }
 
-// story describes those effects of one command on a key that the resulting state of the key does not show.
+// story describes effects of one command on a key that cannot be seen from the key's resulting state.
 type story struct {
 	replaced bool // the key is a string that was set to a new value
 	byScore  bool // members were removed by score
@@ -307,7 +307,7 @@ func (r *records) mirror(k *store.Key, members []store.Member) {
 	}
 }
 
-// namedFields returns the fields of a key that a client has named in HSET and HMSET commands.
+// namedFields returns the fields of a key that HSET and HMSET commands in the request name.
 func namedFields(key string, commands [][]string) (names []string) {
 	for _, args := range commands {
 		name := strings.ToLower(args[0])
@@ -447,8 +447,8 @@ func whenever(h store.Holding) store.Holding {
 	return h
 }
 
-// owner returns the attempt that set a key, or a member of it, to its present value. It finds the attempt even if the
-// deadline was changed later.
+// owner returns the attempt that set a key, or a member of the key's value, to its present value. It finds the attempt
+// even if the key's deadline was changed later.
 func (p *past) owner(k *store.Key, member, value string) (of history.Attempt, known bool) {
 	h := store.Holding{Name: k.Name, Member: member, Value: value, Deadline: k.Deadline}
 	if of, known = p.owners[h]; !known {

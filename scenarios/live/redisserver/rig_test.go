@@ -160,8 +160,8 @@ type client struct {
 // patient is how long a client waits for a reply.
 const patient = time.Minute
 
-// as sends a request that belongs to an attempt.
-func (c *client) as(of history.Attempt, args ...string) *sim.Reply {
+// sendAs sends a request that belongs to an attempt.
+func (c *client) sendAs(of history.Attempt, args ...string) *sim.Reply {
 	c.asked++
 	list := c.Call(patient, nil, sim.Request{Conn: sim.Conn{Server: c.server, N: c.conn}, Attempt: of,
 		Phase: fmt.Sprint("ask ", c.asked), Args: args})
@@ -189,7 +189,7 @@ func stateOf(t *testing.T, pid int) string {
 
 // until repeats a request until the reply equals want.
 func (c *client) until(want string, args ...string) {
-	for string(c.as("", args...).Raw()) != want {
+	for string(c.sendAs("", args...).Raw()) != want {
 		c.Sleep(2 * time.Millisecond)
 	}
 }

@@ -69,7 +69,7 @@ func (f *servers) launchSentinel() error {
 	return nil
 }
 
-// tune sets those intervals of a Sentinel that its configuration file cannot set. This needs Redis 7 or later. The
+// tune sets the intervals of a Sentinel that its configuration file cannot set. This needs Redis 7 or later. The
 // interval between pings keeps its default: 1 s, or down-after-milliseconds if that is shorter. The simulated Sentinel
 // uses the same interval.
 func (n *watcher) tune(w *wire) error {
@@ -137,7 +137,7 @@ func (f *servers) byPort(port string) sim.ProcessID {
 	return ""
 }
 
-// serves handles a request of a simulated client to subscribe to short messages about failovers. It reports whether r
+// serves handles a request from a simulated client to subscribe to short messages about failovers. It reports whether r
 // was such a request.
 func (n *watcher) serves(r *sim.Incoming) bool {
 	if n == nil || len(r.Args) != 2 || !strings.EqualFold(r.Args[0], "subscribe") || r.Args[1] != shortSwitch {
@@ -239,7 +239,7 @@ func (n *watcher) prefers(replicas resp.Value, to sim.ProcessID) bool {
 	return knows
 }
 
-// restore gives all servers of a group the default priority again. port is the port of the group's new master.
+// restore sets the priority of all servers of a group to the default again. port is the port of the group's new master.
 func (n *watcher) restore(port string) {
 	s := n.s.cfg.all[n.s.cfg.byPort(port)]
 	if s == nil {

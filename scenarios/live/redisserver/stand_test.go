@@ -124,7 +124,7 @@ func TestRecordsTellWhatStands(t *testing.T) {
 func audit(t *testing.T, c *client, seed uint64, renames map[history.Attempt]bool) bool {
 	c.conn = 1
 	for _, k := range []string{"a", "b", "c", "d", "h"} {
-		c.as("", "PERSIST", k) // keys must not expire any more
+		c.sendAs("", "PERSIST", k) // keys must not expire any more
 	}
 	stands := account(t, recorded(c.w))
 	found := 0
@@ -139,15 +139,15 @@ func audit(t *testing.T, c *client, seed uint64, renames map[history.Attempt]boo
 		}
 	}
 	for _, k := range []string{"a", "b", "c", "d"} {
-		reply := c.as("", "GET", k)
+		reply := c.sendAs("", "GET", k)
 		value, there := reply.Bulk()
 		check(k+" ", value, there)
 	}
 	for _, m := range []string{"x", "y"} {
-		reply := c.as("", "HGET", "h", m)
+		reply := c.sendAs("", "HGET", "h", m)
 		value, there := reply.Bulk()
 		check("h "+m, value, there)
-		reply = c.as("", "ZSCORE", "z", m)
+		reply = c.sendAs("", "ZSCORE", "z", m)
 		value, there = reply.Bulk()
 		check("z "+m, value, there)
 	}
@@ -168,14 +168,14 @@ func TestWhatACrashSwallowedIsFound(t *testing.T) {
 		sim.PowerLoss: "[]", // the request was not on disk yet
 	} {
 		got := start(t, Config{Persistence: store.Always}, slow).play(func(c *client) {
-			c.as("", "GET", "lock") // the server is running again
+			c.sendAs("", "GET", "lock") // the server is running again
 			c.w.ServerFault("redis-1", sim.ServerFault{Kind: sim.SlowFsync, By: time.Second, Begin: true})
 			if got := c.askFor(200*time.Millisecond, "client-1/1", "SET", "lock", "1"); got != "" {
 				t.Errorf("the answer is there: %q", got)
 			}
 			c.crash(how, 10*time.Millisecond)
 			c.w.ServerFault("redis-1", sim.ServerFault{Kind: sim.SlowFsync, By: time.Second})
-			c.as("", "GET", "lock")
+			c.sendAs("", "GET", "lock")
 		})
 		if lines := fmt.Sprint(linesOf(got)); lines != want {
 			t.Errorf("%s: recorded is %s, and should be %s", stops[how], lines, want)

@@ -68,7 +68,7 @@ type Choice struct {
 	variable  string   // environment variable with the addresses; empty: they are not in a variable
 }
 
-// These prefixes say where the addresses are: in an environment variable, or in a file. The addresses there are
+// These prefixes say where the addresses are: in an environment variable, or in a file. In both, addresses are
 // separated by white space.
 const (
 	inVariable = "env:"
@@ -285,7 +285,7 @@ func redisFleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keeper) (li
 	return f, nil
 }
 
-// etcdFleet returns members of etcd.
+// etcdFleet returns the etcd members for a scenario.
 func etcdFleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keeper) (live.Fleet, error) {
 	f := &lockServers{plan: plan.Faults}
 	names := s.Targets()

@@ -16,8 +16,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// TestARealEnsembleGivesTheSimulatedVerdicts checks that each scenario of the catalogue on ZooKeeper has the same
-// verdict on a real ensemble as on a simulated one, with the same causes.
+// TestARealEnsembleGivesTheSimulatedVerdicts checks that each scenario of the catalog on ZooKeeper has the same
+// verdict, with the same causes, on a real ensemble as on a simulated one.
 func TestARealEnsembleGivesTheSimulatedVerdicts(t *testing.T) {
 	testkit.FullOnly(t)
 	var names []string

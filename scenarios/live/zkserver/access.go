@@ -15,9 +15,9 @@ import (
 // (DigestAuthenticationProvider).
 const superuser = "super"
 
-// nobody appends an access list for a znode to a request record. The list grants no permissions to anyone but the
+// denyAll appends an access list for a znode to a request record. The list grants no permissions to anyone but the
 // superuser.
-func nobody(r jute.Record) jute.Record { return r.Int(1).Int(31).Text("digest").Text("nobody:x") }
+func denyAll(r jute.Record) jute.Record { return r.Int(1).Int(31).Text("digest").Text("nobody:x") }
 
 // digest returns the hash of the superuser's password. Members get only this hash, not the password.
 func (e *ensemble) digest() string {
@@ -39,7 +39,7 @@ func (e *ensemble) closeRoot(address string) error {
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(patience))
 	if _, err = e.enter(conn, 0, ""); err == nil {
-		err = ask(conn, nobody(jute.Head(1, jute.SetACL).Text("/")).Int(-1))
+		err = ask(conn, denyAll(jute.Head(1, jute.SetACL).Text("/")).Int(-1))
 	}
 	if err == nil {
 		err = ask(conn, jute.Head(2, jute.CloseSession))

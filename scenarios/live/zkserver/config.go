@@ -19,7 +19,8 @@ type Config struct {
 	// TickTime and SyncLimit are the same settings as in the simulated ensemble; zero means 2 s and 5 ticks.
 	TickTime  time.Duration
 	SyncLimit int
-	// Failed is called when a server has failed on its own. The run cannot be judged then. Any goroutine may call it.
+	// Failed is called when a server has failed on its own. After that, the run cannot be judged. Any goroutine may
+	// call it.
 	Failed func(error)
 }
 

@@ -15,7 +15,7 @@
 // the run knows, and members authenticate each other with a certificate of the run (quorum TLS).
 //
 // This package runs in real time, with goroutines, processes, sockets and files. It accesses the world only on the
-// world's goroutine: in calls by the kernel, and in functions that it passes to the loop.
+// world's goroutine: in methods that package sim calls, and in functions that it passes to the loop.
 //
 // # Records
 //
@@ -39,6 +39,6 @@
 // znodes are recorded as gone when the package opens its connection to a member again.
 //
 // Goals: the same znodes and the same meaning of every fault as with the simulated ensemble; no process or file of the
-// ensemble remains after the run. Non-goals: clocks that run at a different rate, because a Java program waits on the
-// kernel's clocks; observers and reconfiguration.
+// ensemble remains after the run. Non-goals: clocks that run at a different rate, because a Java program's waits use
+// the clocks of the host's kernel; observers and reconfiguration.
 package zkserver

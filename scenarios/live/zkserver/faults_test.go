@@ -56,7 +56,7 @@ func lasting(r *rig, strike func()) (list []history.Event, made, ended time.Dura
 }
 
 // TestASessionExpires checks that a silent client's request for a lock vanishes when the leader expires its session.
-// The client that watches the request is notified after this was recorded.
+// The client that watches the request is notified after the disappearance has been recorded.
 func TestASessionExpires(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Undisturbed(t, func(t testing.TB) {

@@ -16,9 +16,9 @@ const java = "java"
 // jar is the path of ZooKeeper's jar as installed by Debian. Its manifest names other jars that it needs.
 const jar = "/usr/share/java/zookeeper.jar"
 
-// beside lists jars in ZooKeeper's folder that are needed but not named in its manifest. slf4j-simple prints
+// extraJars lists jars in ZooKeeper's folder that are needed but not named in its manifest. slf4j-simple prints
 // ZooKeeper's errors; the others are needed for TLS.
-var beside = []string{"slf4j-simple.jar", "netty-codec.jar", "netty-resolver.jar"}
+var extraJars = []string{"slf4j-simple.jar", "netty-codec.jar", "netty-resolver.jar"}
 
 // ErrNoServer reports that there is no ZooKeeper on this machine.
 var ErrNoServer = errors.New("there is no ZooKeeper on this machine: install one of version 3.6 or later and a Java " +
@@ -47,7 +47,7 @@ var flags = []string{"-Xmx64m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "
 // classpath returns the path at which Java finds ZooKeeper's classes.
 func classpath() string {
 	path := jar
-	for _, other := range beside {
+	for _, other := range extraJars {
 		path += ":" + filepath.Join(filepath.Dir(jar), other)
 	}
 	return path

@@ -33,7 +33,7 @@ var _ interface {
 	sim.Pauser
 } = (*member)(nil)
 
-// life is the period from a start of a member to its next stop. In each life the member has a new process.
+// life is the period from the start of a member to its next stop. In each life the member has a new process.
 type life struct {
 	*fleet.Life
 	m     *member

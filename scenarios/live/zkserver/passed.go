@@ -69,7 +69,7 @@ func (c *call) passed() (b []byte, path string) {
 		} else {
 			r = r.Text(data)
 		}
-		return append(nobody(r), f.Rest...).Framed(), path
+		return append(denyAll(r), f.Rest...).Framed(), path
 	}
 	return record.Framed(), ""
 }

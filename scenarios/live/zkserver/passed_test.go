@@ -29,7 +29,7 @@ func TestNewZnodesBelongToNobodyElse(t *testing.T) {
 		b, path := c.passed()
 		return c, b, path
 	}
-	want := made(nobody)
+	want := made(denyAll)
 	for _, list := range []func(jute.Record) jute.Record{world, two} {
 		for i, r := range made(list) {
 			c, b, path := pass(r)

@@ -59,7 +59,7 @@ func (r *records) standing() (list []string) {
 	return list
 }
 
-// stands records that a member has a znode at a zxid, unless this was recorded before.
+// stands records that, as of the given zxid, a member has a znode with the given path, unless this was recorded before.
 func (r *records) stands(m *member, path string, zxid int64, s *zookeeper.Stat) {
 	asked, sequential := numbered(path)
 	lock, name, is := zookeeper.LockOf(path, s.EphemeralOwner != 0, sequential)
@@ -80,8 +80,8 @@ func (r *records) stands(m *member, path string, zxid int64, s *zookeeper.Stat) 
 	m.recordSet(n, int64(s.EphemeralOwner))
 }
 
-// gone records that a member has no znode at a path at a zxid. It records nothing if this was recorded before, or if
-// the member has not yet seen the creation of the znode.
+// gone records that, as of the given zxid, a member has no znode with the given path. It records nothing if this was
+// recorded before, or if the member has not yet seen the creation of the znode.
 func (r *records) gone(m *member, path string, zxid int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

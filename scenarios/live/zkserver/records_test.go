@@ -47,7 +47,7 @@ func TestWhatSeveralMembersSayIsRecordedOnce(t *testing.T) {
 	}
 	e := &ensemble{Fleet: f, sessions: sessions{all: map[int64]session{7: {timeout: 4 * time.Second}}},
 		records: records{nodes: map[string]node{}, asked: map[origin]history.Attempt{}}}
-	f.Begin(at{})
+	f.Begin(immediate{})
 	m := &member{Lives: f.Remote(), ensemble: e}
 	w.AddServer("zookeeper-1", hosted{m})
 	w.Run(0, nil)
@@ -76,10 +76,10 @@ func TestWhatSeveralMembersSayIsRecordedOnce(t *testing.T) {
 	}
 }
 
-// at stands in for the world's goroutine. It runs each function immediately.
-type at struct{}
+// immediate stands in for the world's goroutine. It runs each function immediately.
+type immediate struct{}
 
-func (at) Do(f func()) { f() }
+func (immediate) Do(f func()) { f() }
 
 // hosted is a member that has a host but starts no process.
 type hosted struct{ *member }

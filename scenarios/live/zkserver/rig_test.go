@@ -158,7 +158,7 @@ func (c *client) must(of history.Attempt, op jute.Op, fields jute.Record) zookee
 
 // create returns the fields of a request that creates a znode.
 func create(path, data string, flags int32) jute.Record {
-	return nobody(jute.Record(nil).Text(path).Text(data)).Int(flags)
+	return denyAll(jute.Record(nil).Text(path).Text(data)).Int(flags)
 }
 
 // request returns the fields of a create request that asks for lock a.

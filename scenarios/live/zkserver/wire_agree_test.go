@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// lines is the number of connections of a conversation.
+// lines is the number of connections in a conversation.
 const lines = 4
 
 // side is one of the two servers, real or simulated, with the sockets and sessions that a conversation has there.
@@ -186,7 +186,7 @@ type conversation struct {
 	requests        int
 }
 
-// take carries out a step on both sides and compares the results.
+// take carries out a step on both servers and compares the results.
 func (c *conversation) take(st *step, what string) (reply string) {
 	c.requests++
 	if st.op == jute.CreateSession || st.raw { // the events due on the previous connection were not read
@@ -282,7 +282,7 @@ func (s *simSocket) events() (list []string) {
 	}
 }
 
-// begin opens a connection and requests a new session, or an earlier one again.
+// begin opens a connection and requests a new session or resumes an earlier one.
 func (c *conversation) begin(line int) {
 	q := jute.ConnectRequest{Timeout: []int32{-5, 0, 30_000, 20_000, 100_000}[c.d.IntN(5)], Old: c.d.IntN(4) == 0,
 		Password: string(make([]byte, jute.PasswordLength))}
@@ -316,7 +316,7 @@ func (c *conversation) cut(line int) {
 	c.simulated.lines[line].close()
 }
 
-// say sends a request on both sides and compares the results.
+// say sends a request to both servers and compares the results.
 func (c *conversation) say(line int, op jute.Op, xid int32, body jute.Record) string {
 	b := append(jute.Head(xid, op), body...).Framed()
 	reply := c.take(&step{line: line, op: op, xid: xid, request: func(*side) []byte { return b }},
@@ -361,7 +361,7 @@ func (c *conversation) data() jute.Record {
 	return jute.Record(nil).Text(strings.Repeat("x", c.d.IntN(40)))
 }
 
-// flags returns random flags for a create. Those that a lock uses are the most likely.
+// flags returns random flags for a create. Flags that a lock uses are the most likely.
 func (c *conversation) flags() int32 {
 	return []int32{0, 0, 1, 1, 2, 3, 3, 3, 4, 5, 6, 7, -1}[c.d.IntN(13)]
 }

@@ -48,8 +48,8 @@ var actors = []actor{
 		lockLine: regexp.MustCompile(`(?m)^lock: \{protocol: consul, ttl: (\w+)(?:, monitor-only: on)?\}$`)},
 }
 
-// modelled matches a scenario of etcd, ZooKeeper or Consul.
-var modelled = regexp.MustCompile(`(?m)^lock: \{protocol: (etcd|zookeeper|consul),`)
+// modeled matches a scenario of etcd, ZooKeeper or Consul.
+var modeled = regexp.MustCompile(`(?m)^lock: \{protocol: (etcd|zookeeper|consul),`)
 
 // unacted gives, for each scenario that no published client can reproduce, the reason why.
 var unacted = map[string]string{
@@ -134,7 +134,7 @@ func TestModelsAndClientsAgree(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := string(s.Text())
-		if !modelled.MatchString(text) {
+		if !modeled.MatchString(text) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

@@ -1,5 +1,5 @@
-// Package ensembles tests the locks of the unmodified client libraries of etcd and ZooKeeper with package locktest. It
-// is a separate module, so that other users do not depend on those clients.
+// Package ensembles tests the locks of unmodified client libraries, such as those of etcd, ZooKeeper and Consul, with
+// package locktest. It is a separate module, so that users of the main module do not depend on these libraries.
 package ensembles
 
 import "os"

@@ -297,7 +297,7 @@ func keepAlives(r *rand.Rand, conn int) step[*etcdSide] {
 	}}
 }
 
-// expired grants a lease with the shortest possible TTL, attaches a key to it, and waits until it has ended.
+// expired grants a lease with the shortest possible TTL, attaches a key to it, and waits until the lease has ended.
 func expired(s *etcdSide) string {
 	granted := s.ask(0, "Lease/LeaseGrant", &pb.LeaseGrantRequest{ID: 9, TTL: 1}, &pb.LeaseGrantResponse{})
 	granted += s.ask(1, "KV/Put", &pb.PutRequest{Key: []byte("lock/2"), Lease: 9}, &pb.PutResponse{})

@@ -130,8 +130,8 @@ func (s *zkSide) show(shape string, f *jute.Fields) string {
 	return b.String()
 }
 
-// hear reads frames until it has read a reply to each of ops. It sorts the events, because the znodes of a session are
-// removed in the order of a hash table.
+// hear reads frames until it has read a reply to each operation in ops. It sorts the events, because the znodes of a
+// session are removed in the order of a hash table.
 func (s *zkSide) hear(c *zkConn, ops []jute.Op) (all string) {
 	var events []string
 	for len(ops) > 0 {
@@ -159,7 +159,7 @@ func (s *zkSide) hear(c *zkConn, ops []jute.Op) (all string) {
 	return all + strings.Join(events, ", ")
 }
 
-// zkRequest is a request without its xid; some requests have a fixed xid.
+// zkRequest is a request without its xid. The xid is the next number, unless the request needs a certain xid.
 type zkRequest struct {
 	op   jute.Op
 	xid  int32 // 0: the next number

@@ -201,8 +201,8 @@ func TestKeepAlivesAreAnsweredAsByEtcd(t *testing.T) {
 	}
 }
 
-// TestTheLockServicesAnswerAsEtcds sends random calls to the lock and election services of both servers, and compares
-// the answers. It sends only calls that need not wait.
+// TestTheLockServicesAnswerAsEtcds sends random calls to the lock and election services of a real and a simulated etcd,
+// and compares the answers. It sends only calls that need not wait.
 func TestTheLockServicesAnswerAsEtcds(t *testing.T) {
 	n := 300
 	if full() {

@@ -1,10 +1,11 @@
-// Command client-go is a client for Fencepost's live runs and runs in virtual time. It uses the leader election of
+// Command client-go is a client for Fencepost's runs in real time and in virtual time. It uses the leader election of
 // Kubernetes to guard a read and a write of the protected resource.
 //
 // It uses the default settings of kube-controller-manager. With the argument "fenced" each section has a fencing token,
 // leaseTransitions plus one. With "releases" the leader gives the lease up when its section ends, or when it could not
 // renew the lease (ReleaseOnCancel); otherwise its lease must expire. With "patient" a request has no timeout of its
-// own, as in a rest.Config that sets none; otherwise it has half the renew deadline, as in kube-controller-manager.
+// own, as in a rest.Config that sets none; otherwise its timeout is half the renew deadline, as in
+// kube-controller-manager.
 package main
 
 import (
