@@ -69,7 +69,7 @@ func (r *Reader) otherMappings(key, here string) (places []string) {
 // "renewal".
 const longWord = 4
 
-// describedBy returns the keys in left whose description contains the given word.
+// describedBy returns the names in the list left whose keys have descriptions that contain the given word.
 func describedBy(word string, known []Field, left []string) (names []string) {
 	for _, k := range known {
 		words := strings.FieldsFunc(k.Says, func(c rune) bool { return !unicode.IsLetter(c) })

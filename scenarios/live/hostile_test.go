@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// holds acquires the lock, calls work, and releases the lock.
+// holds acquires the lock, calls the function work, and releases the lock.
 func holds(redis, resource *wire, lock string, work func()) {
 	resource.ask("FENCEPOST", "ACQUIRING", lock)
 	for redis.ask("SET", lock, "v", "NX", "PX", "1000") != "+OK" {

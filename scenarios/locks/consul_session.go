@@ -46,8 +46,8 @@ type consulCaller struct {
 	repeated bool
 }
 
-// call sends a request to one server after another until one answers or patience has passed. If no server answers in
-// this time, the returned answer has no Code.
+// call sends a request to one server after another until one answers, for no longer than patience. If no server answers
+// in this time, the returned answer has no Code.
 func (c *consulCaller) call(env sim.Env, attempt history.Attempt, patience time.Duration,
 	request http1.Request) (a consul.Answer) {
 	start := env.Monotonic()

@@ -70,7 +70,7 @@ func (w *worker) Within(run func()) {
 	}
 }
 
-// collect runs the garbage collector if there is much garbage. The collector does not start by itself during runs (see
+// collect runs the garbage collector if there is much garbage. The collector does not start on its own during runs (see
 // collectBetweenRuns).
 func collect() {
 	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}}

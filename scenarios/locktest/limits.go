@@ -250,8 +250,8 @@ func notified(h *history.History, f *checker.Finding) bool {
 	})
 }
 
-// ended returns when the fault that began at the given position ended. If that was not recorded, it returns the end of
-// the run.
+// ended returns the time at which the fault that began at the given position ended. If that time was not recorded, it
+// returns the end of the run.
 func ended(h *history.History, at int) history.Time {
 	for i := at + 1; i < len(h.Events); i++ {
 		if e := &h.Events[i]; e.Process == history.Nemesis && e.Type == history.OK && e.Value == h.Events[at].Value {

@@ -322,9 +322,9 @@ func (p *parent) spent(worker *remote.Process) {
 	p.memory = max(p.memory, worker.Memory())
 }
 
-// do performs a task in a worker. As start does, it calls take with the worker's reports. If it cannot trust the
+// do performs a task in a worker. As start does, it calls handle for each report of the worker. If it cannot trust the
 // results, it discards the reports, and another worker repeats the task with a separate process for each run.
-func (p *parent) do(ctx context.Context, k task, take func(report)) error {
+func (p *parent) do(ctx context.Context, k task, handle func(report)) error {
 	for {
 		var all []report
 		later, unsure, done := false, false, false
@@ -338,15 +338,15 @@ func (p *parent) do(ctx context.Context, k task, take func(report)) error {
 			continue
 		}
 		for _, r := range all {
-			take(r)
+			handle(r)
 		}
 		return end
 	}
 }
 
-// start starts a worker process for a task, calls take with each report of the process, and returns the error with
+// start starts a worker process for a task, calls handle for each report of the process, and returns the error with
 // which the process ended. When ctx is done, start kills the process.
-func (p *parent) start(ctx context.Context, k task, take func(report)) error {
+func (p *parent) start(ctx context.Context, k task, handle func(report)) error {
 	text, err := json.Marshal(k)
 	if err != nil {
 		return err

@@ -397,9 +397,10 @@ func save(folder string, files map[string]string) error {
 // timeUp is the reason that is reported if the time limit set by -timeout ended the work early.
 const timeUp = "the time limit set by -timeout was reached"
 
-// onceMore makes a worker repeat a run that was already performed once, as part of task k. It passes each report of the
-// worker to take, which returns true if the report contains the result. If no report contains it, why is the reason.
-func (p *parent) onceMore(r ran, k task, take func(report) bool) (why string) {
+// onceMore makes a worker repeat a run that was already performed once, as part of task k. It calls handle for each
+// report of the worker; handle returns true if the report contains the result. If no report contains it, why is the
+// reason.
+func (p *parent) onceMore(r ran, k task, handle func(report) bool) (why string) {
 	k.Test, k.Call, k.Seeds = p.t.Name(), p.call, []uint64{r.Seed}
 	if r.Plan != "" {
 		k.Plans = map[uint64]string{r.Seed: r.Plan}
@@ -407,7 +408,7 @@ func (p *parent) onceMore(r ran, k task, take func(report) bool) (why string) {
 	ctx, done := p.within(allShare)
 	defer done()
 	taken := false
-	end := p.do(ctx, k, func(r report) { taken, why = take(r) || taken, cmp.Or(r.Problem, why) })
+	end := p.do(ctx, k, func(r report) { taken, why = handle(r) || taken, cmp.Or(r.Problem, why) })
 	switch {
 	case taken || why != "":
 	case ctx.Err() != nil:

@@ -323,7 +323,7 @@ func (t *trial) unlocks(h *hand) *calling {
 	return c
 }
 
-// waiting is the state of a call of Lock.
+// waiting is the state of a call to Lock.
 type waiting uint8
 
 const (
@@ -396,7 +396,7 @@ func (t *trial) excludes(h, holder *hand) (*calling, bool) {
 	return c, false
 }
 
-// impatient adds the problem that a call of Lock gave up too early.
+// impatient adds the problem that a call to Lock gave up too early.
 func (t *trial) impatient(c *calling, holder *hand) {
 	had := "had the lock"
 	if t.over(holder) {
@@ -406,7 +406,7 @@ func (t *trial) impatient(c *calling, holder *hand) {
 		"unless ctx is done", c.what, said(c.err), rounded(c.took), holder.name, had, t.least())
 }
 
-// obeys cancels the context of a call of Lock while another client has the lock, and checks that Lock does not return
+// obeys cancels the context of a call to Lock while another client has the lock, and checks that Lock does not return
 // nil. Lock may continue to wait.
 func (t *trial) obeys(h, holder *hand, c *calling) bool {
 	c.cancel()

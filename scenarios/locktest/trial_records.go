@@ -277,7 +277,7 @@ func (t *trial) handOf(a history.Attempt) *hand {
 }
 
 // otherTTL returns the problem that none of the first client's keys has the TTL of the Config. It returns "" if one of
-// the keys has that TTL, or if the lock states an end of its validity that matches the TTL.
+// the keys has that TTL, or if the lock reports an end of its validity that matches the TTL.
 func (t *trial) otherTTL(events []history.Event) string {
 	first := t.hand[0]
 	if len(first.held) == 0 {

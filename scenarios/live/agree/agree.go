@@ -189,15 +189,15 @@ func simulate(s *scenarios.Scenario, seed uint64) (Side, error) {
 // Real is a function that runs a scenario in real time. It returns a *live.RefusedError if that is not possible.
 type Real func(ctx context.Context, s *scenarios.Scenario) (*live.Result, error)
 
-// Run runs the given scenarios of the catalog, both in simulation and in real time. It calls take with each row, in the
-// order of the names. If the two verdicts differ without an explanation, or the real-time run failed, Run repeats the
-// real-time run. A difference or failure that occurs three times is not due to a stall of the host. Once ctx is done,
-// no further scenario is started, and a row that still needs another run counts as failed.
-func Run(ctx context.Context, crew campaign.Crew, names []string, real Real, take func(Row)) error {
+// Run runs the given scenarios of the catalog, both in simulation and in real time. It calls handle for each row, in
+// the order of the names. If the two verdicts differ without an explanation, or the real-time run failed, Run repeats
+// the real-time run. A difference or failure that occurs three times is not due to a stall of the host. Once ctx is
+// done, no further scenario is started, and a row that still needs another run counts as failed.
+func Run(ctx context.Context, crew campaign.Crew, names []string, real Real, handle func(Row)) error {
 	_, err := campaign.Do(ctx, crew, "scenarios", len(names), func() func(int) (Row, error) {
 		return func(i int) (Row, error) { return row(ctx, names[i], real), nil }
 	}, func(_ int, r Row) error {
-		take(r)
+		handle(r)
 		return nil
 	})
 	return err

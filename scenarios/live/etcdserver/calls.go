@@ -119,8 +119,8 @@ func (g *services) read(ctx context.Context, c etcd.Call) (etcd.Response, error)
 	return c.ReadMessage(message)
 }
 
-// follow opens a watch and calls take with each of its responses, until ctx is done.
-func (g *services) follow(ctx context.Context, of etcd.Watch, take func(*etcd.Response)) error {
+// follow opens a watch and calls handle for each of its responses, until ctx is done.
+func (g *services) follow(ctx context.Context, of etcd.Watch, handle func(*etcd.Response)) error {
 	c, out := of.Call(), newOutbox()
 	defer context.AfterFunc(ctx, out.close)()
 	out.add(framed(c.Message))
@@ -144,6 +144,6 @@ func (g *services) follow(ctx context.Context, of etcd.Watch, take func(*etcd.Re
 		case response.Canceled:
 			return errors.New("the member refused a watch")
 		}
-		take(&response)
+		handle(&response)
 	}
 }

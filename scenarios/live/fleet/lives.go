@@ -47,8 +47,8 @@ func (l *Lives) Begin(h sim.Host) *Life {
 	return x
 }
 
-// Boot calls start once the process of the previous life has ended. In the first life the process is already running.
-// Boot must be called once, on its own goroutine. If the life is over first, it returns [ErrOver].
+// Boot waits until the process of the previous life has ended, and then calls start. In the first life the process is
+// already running. Boot must be called once, on its own goroutine. If the life is over first, it returns [ErrOver].
 func (x *Life) Boot(start func() error) error {
 	defer close(x.booted)
 	if x.before == nil {

@@ -182,7 +182,7 @@ func (r *rig) call(from, to *server) *side {
 	return r.side(d.Dial("tcp", fmt.Sprint("127.0.0.1:", to.Number())))
 }
 
-// connect opens a connection between two processes, and returns both sides.
+// connect opens a connection between two processes, and returns its two ends.
 func (r *rig) connect(from, to *server) (caller, called *side) {
 	r.Helper()
 	caller = r.call(from, to)

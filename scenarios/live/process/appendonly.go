@@ -40,7 +40,7 @@ type grown struct {
 	size  int64
 }
 
-// writeBack is the time after which Linux writes data to disk by itself (vm.dirty_expire_centisecs).
+// writeBack is the time after which Linux writes data to disk on its own (vm.dirty_expire_centisecs).
 const writeBack = 30 * time.Second
 
 // Begin records the sizes of the files when a process starts.

@@ -15,12 +15,12 @@ type Release [2]int
 // ErrOld reports that a program is too old to be used.
 var ErrOld = errors.New("its version is too old")
 
-// Says runs a command that prints the version of a program, and returns the version. The output must match the regular
-// expression in says, whose two groups are the two numbers of the version. The error wraps [ErrOld] if the version is
-// older than oldest.
-func Says(says *regexp.Regexp, oldest Release, command ...string) (r Release, err error) {
+// Says runs a command that prints the version of a program, and returns the version. The output must match the given
+// pattern, whose two groups are the two numbers of the version. The error wraps [ErrOld] if the version is older than
+// oldest.
+func Says(pattern *regexp.Regexp, oldest Release, command ...string) (r Release, err error) {
 	text, err := exec.Command(command[0], command[1:]...).CombinedOutput()
-	found := says.FindStringSubmatch(string(text))
+	found := pattern.FindStringSubmatch(string(text))
 	if err != nil || found == nil {
 		return r, fmt.Errorf("%s does not print its version: it prints %.60q", strings.Join(command, " "), text)
 	}

@@ -50,7 +50,8 @@ func TestRestartsTellTheSame(t *testing.T) {
 						Begin: persistence == store.Everysec})
 				}
 				if persistence == store.Everysec {
-					c.sendAs("client-1/3", "SET", "first", "3") // the fsync of this write never ends, or it is the last one
+					// the fsync of this write never ends, or it is the last one
+					c.sendAs("client-1/3", "SET", "first", "3")
 					c.Sleep(2 * time.Second)
 				}
 				c.sendAs("client-1/4", "SET", "kept", "4", "PX", "100000")

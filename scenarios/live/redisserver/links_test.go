@@ -20,9 +20,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// both executes play with a group of simulated servers, and then with a group of real ones. The two executions must
-// result in the same records, the same promotions, and the same texts reported by the client. If the configuration has
-// a Sentinel, it watches the servers.
+// both executes the function play with a group of simulated servers, and then with a group of real ones. The two
+// executions must result in the same records, the same promotions, and the same texts reported by the client. If the
+// configuration has a Sentinel, it watches the servers.
 func both(t *testing.T, c Config, play func(c *client, say func(string))) {
 	t.Helper()
 	testkit.Needs(t, "redis-server")

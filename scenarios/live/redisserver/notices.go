@@ -8,7 +8,7 @@ import (
 // ear is the connection on which a server reports changes to its keys.
 type ear struct{ w *wire }
 
-// notice is a change of a key, named by the event in Redis's keyspace notifications. The event "flushall" concerns all
+// notice is a change to a key, named by the event in Redis's keyspace notifications. The event "flushall" concerns all
 // keys; Redis reports it only to client-side caches.
 type notice struct{ event, key string }
 

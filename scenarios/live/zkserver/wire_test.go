@@ -25,7 +25,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// untimed has session timeouts that are so long that no session ends by itself while servers are compared.
+// untimed has session timeouts that are so long that no session expires while servers are compared.
 var untimed = zookeeper.Config{Tick: 200 * time.Millisecond, MinTimeout: 30 * time.Second, MaxTimeout: time.Minute}
 
 // socket is a connection to a server, real or simulated.

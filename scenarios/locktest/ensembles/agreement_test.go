@@ -19,7 +19,7 @@ import (
 // agreementSeeds is the number of runs per scenario in which the simulated client and the real client are compared.
 const agreementSeeds = 12
 
-// actor is a published client library that takes the place of the simulated client in scenarios of the catalogue.
+// actor is a published client library that takes the place of the simulated client in scenarios of the catalog.
 type actor struct {
 	name string
 	// open creates the library's lock, with a lease or session of the given length.
