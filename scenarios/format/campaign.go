@@ -65,7 +65,7 @@ func (c *Campaign) undecided(first uint64, n int) {
 	c.Undecided += n
 }
 
-// Merge adds the counts of another campaign, which must have other seeds.
+// Merge adds the counts of another campaign, whose seeds must be different.
 func (c *Campaign) Merge(other *Campaign) {
 	if c.digests == nil {
 		c.digests = map[sim.Digest]struct{}{}

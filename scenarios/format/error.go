@@ -38,7 +38,7 @@ type Error struct {
 	Problems []Problem // at least one, ordered by their places in the file
 }
 
-// Error returns the first ten problems, one per line, and how many more there are.
+// Error returns the first ten problems, one per line, and the number of further problems.
 func (e *Error) Error() string {
 	var lines []string
 	for _, p := range e.Problems[:min(len(e.Problems), maxProblems)] {

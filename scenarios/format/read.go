@@ -21,7 +21,7 @@ import (
 
 // Reader reads the nodes of a YAML document and collects problems.
 type Reader struct {
-	// Elsewhere returns the names of the mappings that have a key. Elsewhere is nil if these names are not known.
+	// Elsewhere returns the names of the mappings that accept a key. Elsewhere is nil if these names are not known.
 	Elsewhere func(key string) []string
 
 	path     string

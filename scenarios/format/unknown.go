@@ -69,14 +69,14 @@ func (r *Reader) otherMappings(key, here string) (places []string) {
 // "renewal".
 const longWord = 4
 
-// describedBy returns the names in the list left whose keys have descriptions that contain the given word.
-func describedBy(word string, known []Field, left []string) (names []string) {
+// describedBy returns the candidates whose description contains the given word.
+func describedBy(word string, known []Field, candidates []string) (names []string) {
 	for _, k := range known {
 		words := strings.FieldsFunc(k.Says, func(c rune) bool { return !unicode.IsLetter(c) })
 		speaks := func(w string) bool {
 			return strings.EqualFold(w, word) || len(word) >= longWord && strings.HasPrefix(strings.ToLower(w), word)
 		}
-		if slices.Contains(left, k.Name) && slices.ContainsFunc(words, speaks) {
+		if slices.Contains(candidates, k.Name) && slices.ContainsFunc(words, speaks) {
 			names = append(names, k.Name)
 		}
 	}

@@ -237,8 +237,8 @@ func (k *client) advice() string {
 	return ": a client must send this command to FENCEPOST_RESOURCE before it asks for the lock (see fencepost live -h)"
 }
 
-// strangers describes how many connections to the client's ports were refused because they did not give the password.
-// The client itself may have opened them. It returns "" if there were none.
+// strangers describes how many connections to the client's ports were refused because they were not authenticated with
+// the password. The client itself may have opened them. It returns "" if there were none.
 func (k *client) strangers() string {
 	if k.traced != nil {
 		return k.denied()

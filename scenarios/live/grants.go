@@ -53,8 +53,8 @@ func (st *stage) keep(e *history.Event) bool {
 }
 
 // lockOf returns the lock to which a key belongs, or "" if there is no such lock. It expects the names that libraries
-// give to keys: the lock's name is the whole key, or the part before the key's last slash, each with or without a path
-// in front.
+// give to keys: the lock's name is the whole key, or the part before the key's last slash. In both cases, there may be
+// a path in front of the name.
 func (st *stage) lockOf(key string) history.Lock {
 	folder := key[:max(strings.LastIndexByte(key, '/'), 0)]
 	for _, lock := range st.locks {

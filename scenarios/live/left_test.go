@@ -53,7 +53,7 @@ func held(t *testing.T) (h holdings) {
 
 // TestRunsOfProgramsLeaveNothing: many runs of programs need no more memory, files and processes than a few runs, and
 // all of these are released at the end. No files remain in the folder for temporary files. Faults pause or kill some of
-// the clients, and one kind of client starts other processes. A full test makes 1,000 runs.
+// the clients, and one kind of client starts other processes. A full test performs 1,000 runs.
 func TestRunsOfProgramsLeaveNothing(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	command := redisPy(t)

@@ -122,7 +122,7 @@ func (r *report) option(name string, rest []string) ([]string, error) {
 	return rest[1:], nil
 }
 
-// mostValidity is the longest validity that a report may state, in ms: a year.
+// mostValidity is the longest validity that a report may contain, in ms: a year.
 const mostValidity = 366 * 24 * 3600 * 1000
 
 func meant(text string, words []string) string {

@@ -47,7 +47,8 @@ func (s *state) asked(args []string) {
 			s.client.fails("floods the resource: it sends commands without waiting for the replies")
 		}
 	default:
-		// the client had waited for that answer, so it was still alive when the answer was sent
+		// the client waited for the last answer before it sent this command, so it was still alive when that answer was
+		// sent
 		s.client.alive = max(s.client.alive, s.last)
 		s.busy = true
 		s.command(args)

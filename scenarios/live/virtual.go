@@ -239,7 +239,7 @@ func (v *virtual) Exited(p *traced.Process) {
 
 // The front end uses the methods below to read from and write to the connection.
 
-// Take reports whether the client has sent something, or closed the connection, since the last call of Collected.
+// Take reports whether the client has sent something, or closed the connection, since the last call to Collected.
 func (l *line) Take() bool { return len(l.in) > 0 || l.ended }
 
 // Collected returns what the client has sent since the last call, and whether the client has closed the connection.

@@ -230,8 +230,8 @@ func TestADifferenceNamesTheCall(t *testing.T) {
 	}
 }
 
-// TestProgramsThatCannotBeClients checks that the error for an unsuitable program names the client and what the program
-// does.
+// TestProgramsThatCannotBeClients checks that the error for an unsuitable program names the client and says what the
+// program does.
 func TestProgramsThatCannotBeClients(t *testing.T) {
 	dir, scripts := t.TempDir(), 0
 	script := func(text string, mode os.FileMode) string {

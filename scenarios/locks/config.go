@@ -200,7 +200,7 @@ type Config struct {
 	Drift        Allowance  // default none; for Redlock 1 % + 2 ms
 	TokenScope   TokenScope // also used by locks without expiry; default: per-request
 
-	// InObject stores the owner value in a field that all tasks of a client share. If it is off, each call of Acquire
+	// InObject stores the owner value in a field that all tasks of a client share. If it is off, each call to Acquire
 	// keeps its own value. Default: off.
 	InObject bool
 

@@ -48,8 +48,8 @@ type tokenRead string
 
 const (
 	tokenInStep tokenRead = "in-step" // from the script that acquires the lock
-	// the client reads the token from the counter after it has acquired the lock, so the token may be a later holder's
-	// (Redisson's fenced lock)
+	// the client reads the token from the counter after it has acquired the lock, so the token may belong to a later
+	// holder (Redisson's fenced lock)
 	tokenLater tokenRead = "later"
 )
 

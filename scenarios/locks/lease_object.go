@@ -145,8 +145,8 @@ var leaseObjectKeys = []format.Key[leaseObjectConfig]{
 		format.Options(comparedVersion, anyVersion)...),
 }
 
-// jitterFactor is the maximum random time that a candidate waits in addition to the period, as a multiple of the period
-// (leaderelection.JitterFactor).
+// jitterFactor is the maximum random time that a candidate waits in addition to the retry period, as a multiple of that
+// period (leaderelection.JitterFactor).
 const jitterFactor = 1.2
 
 func jittered(period time.Duration) time.Duration {

@@ -10,7 +10,7 @@ import (
 )
 
 // PermitList is a semaphore whose free permits are the elements of a list. A client acquires a permit by removing an
-// element. If that client never puts the element back, no other client can do so.
+// element. If that client never puts the element back, the permit is lost.
 const PermitList Protocol = "permit-list"
 
 func init() {

@@ -54,7 +54,8 @@ type holders string
 
 const (
 	ownLease holders = "own-lease" // each holder has a field with the end of its lease
-	// each holder has a field; the hash has one expiry, which the last client to acquire sets for all (redisson 2144)
+	// each holder has a field; the hash has one expiry for all holders, which the latest client to acquire the lock
+	// sets (redisson 2144)
 	oneLease holders = "one-lease"
 	// the hash stores only the number of holders; each release subtracts one, even if the lease of the holder has
 	// already ended

@@ -41,7 +41,7 @@ type expiry struct {
 // afterTTL returns an expiry that the server computes from its own clock.
 func afterTTL(ttl time.Duration) expiry { return expiry{"PX", millis(ttl), ttl} }
 
-// onOne returns a constructor of a protocol on one Redis. The protocol sets its key with the given function.
+// onOne returns a constructor for a protocol on one Redis. The protocol sets its key with the given function.
 func onOne(set setKey) func(requester) protocol {
 	return func(r requester) protocol { return newSingle(r, set) }
 }

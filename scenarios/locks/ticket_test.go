@@ -12,7 +12,7 @@ import (
 )
 
 // This file defines a protocol as a user would add one. Nothing outside this file refers to it. ticket_run_test.go
-// runs, judges, sweeps and lists it. It exists only in the tests of this package.
+// runs, judges, sweeps and lists it. The protocol exists only in the tests of this package.
 
 // ticket is a ticket lock: INCR gives a client the next number, and the client whose number is being served holds the
 // lock. It never expires.

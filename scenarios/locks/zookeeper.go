@@ -130,7 +130,7 @@ type tokenFrom string
 
 const (
 	ownNode tokenFrom = "own-node" // the czxid of its own znode
-	// the token is the czxid of the folder, which is the same for all holders, as in the article's code
+	// the token is the czxid of the folder, which is the same for all holders (youngju.dev)
 	parentNode tokenFrom = "parent-node"
 )
 
@@ -248,8 +248,8 @@ func (l *zooKeeper) Acquire(env sim.Env) (*Hold, error) {
 	}
 }
 
-// mayBeGone reports whether a waiting client must create a new znode. It must if its session has ended, or if its znode
-// is gone although the session is alive. A znode can disappear during a session if another client deleted it by
+// mayBeGone reports whether a waiting client must create a new znode. It must do so if its session has ended, or if its
+// znode is gone although the session is alive. A znode can disappear during a session if another client deleted it by
 // mistake, or if it belonged to the previous session.
 func (l *zooKeeper) mayBeGone(h *zooKeeperHold, err error) bool {
 	if l.own.names == markedNames && l.own.checkSession {

@@ -40,8 +40,8 @@ type left struct {
 	leak      string
 	counts    map[string]int  // number of goroutines that remain after the latest run, by kind
 	everyRun  map[string]bool // kinds of goroutines that some run has left behind
-	// kept is set if the library may keep one goroutine of a kind for the whole process: after a first run, a later run
-	// left no further goroutine of that kind.
+	// kept is set if the library may have kept a goroutine for the whole process: one run left a goroutine of some kind
+	// behind, and a later run left no further goroutine of that kind.
 	kept bool
 }
 

@@ -35,7 +35,7 @@ func coarseClock() {
 	}
 }
 
-// shared is a lock that uses global state before each call of Lock.
+// shared is a lock that uses global state before each call to Lock.
 type shared struct {
 	plain
 	use func()

@@ -21,10 +21,10 @@ import (
 type Config struct {
 	// New creates the lock of one client. It is required. It is called on a goroutine of the client when the client
 	// first needs a lock on a key. Every connection that it opens must be dialed with the client's DialContext. If New
-	// returns an error, the current call of Lock fails with this error, and the client's next Lock calls New again. It
-	// is an error to return neither a Lock nor an error, or the same Lock for two clients.
+	// returns an error, the current call to Lock fails with this error, and the client's next call to Lock calls New
+	// again. It is an error to return neither a Lock nor an error, or the same Lock for two clients.
 	New func(*Client) (Lock, error)
-	// Keys returns the keys that a lock uses on a server. If it is nil, the lock has a single key, whose name is the
+	// Keys returns the keys that a lock uses on a server. If Keys is nil, the lock has a single key, whose name is the
 	// name of the lock. For example, a library may put a prefix before the name or use several keys. Records of other
 	// keys are not assigned to the lock.
 	Keys func(lock string) []string
@@ -216,9 +216,10 @@ var (
 //   - Each attempt uses its own value. The release compares that value and deletes the key in one step (a script).
 //   - It reports how long it is valid ([Expiring], [LossNotifier]).
 //
-// A pause exposes locks that compare in one request and delete in another. A lock whose tokens the resource compares
-// keeps FencedLaws under these families, and under Clocks as well. Restarts includes faults in which a server loses its
-// data. No lease and no token counter survives such a loss; put ServerDataLoss into Config.Without to exclude it.
+// A pause exposes locks that compare the value in one request and delete the key in another. A lock whose tokens the
+// resource compares keeps FencedLaws under these families, and under Clocks as well. Restarts includes faults in which
+// a server loses its data. No lease and no token counter survives such a loss; put ServerDataLoss into Config.Without
+// to exclude it.
 //
 // A lease is not reliable if servers' clocks jump or drift. Neither leases nor token counters are reliable if a
 // Sentinel or a Cluster replaces a master with a replica that has not received all of the master's writes. Under such

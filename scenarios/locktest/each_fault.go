@@ -20,8 +20,8 @@ import (
 // undisturbed is the seed of the fault-free run to which Config.EachFault adds single faults.
 const undisturbed = 1
 
-// eachFaultRefused returns an error text if a Config has a field that cannot be used with EachFault, or "" if it has no
-// such field.
+// eachFaultRefused returns an error text if a field of the Config is set that cannot be combined with EachFault, or ""
+// if there is no such field.
 func (c *Config) eachFaultRefused() string {
 	switch {
 	case c.EachFault && c.Plan != nil:

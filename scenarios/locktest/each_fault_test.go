@@ -81,8 +81,8 @@ func TestEachSingleFaultOfARun(t *testing.T) {
 	})
 }
 
-// TestASingleFaultIsRepeatedByItsNumber: the name of a subtest contains the number of a fault, and that number repeats
-// the failure. The shrunk plan can be run from its file.
+// TestASingleFaultIsRepeatedByItsNumber: the name of a subtest contains the number of a fault, and a run with that
+// number repeats the failure. The shrunk plan can be run from its file.
 func TestASingleFaultIsRepeatedByItsNumber(t *testing.T) {
 	p := examine(t, everyFault(newCareless))
 	if p == nil {
@@ -180,7 +180,7 @@ func TestAFaultThatNeverStrikesIsReported(t *testing.T) {
 	}
 }
 
-// TestEveryBrokenRunIsAccountedFor: every run that breaks a law is either listed among the findings, or the summary
+// TestEveryBrokenRunIsAccountedFor: every run that breaks a law is listed among the findings, unless the summary
 // explains why it breaks no promise.
 func TestEveryBrokenRunIsAccountedFor(t *testing.T) {
 	c := everyFault(newPlain)

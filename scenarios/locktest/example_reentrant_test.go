@@ -84,7 +84,7 @@ func (r reentrant) Unlock(context.Context) error {
 	return err
 }
 
-// eval runs a script with the key, the owner and the TTL, and returns the script's number.
+// eval runs a script with the key, the owner and the TTL, and returns the number that the script returns.
 func (r reentrant) eval(script string) (int, error) {
 	reply, err := r.do("EVAL", script, "1", r.client.Key, r.owner, fmt.Sprint(lease.Milliseconds()))
 	if err != nil {

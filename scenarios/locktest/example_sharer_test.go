@@ -37,7 +37,7 @@ return 1`
 	removeReadWrite = `return redis.call("hdel", KEYS[1], ARGV[1])`
 )
 
-// newReadWrite makes a lock for reading for two of the clients, and one for writing for all others.
+// newReadWrite creates a read lock for two of the clients and a write lock for all others.
 func newReadWrite(c *locktest.Client) (locktest.Lock, error) {
 	m, err := openMutex(c)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // validity tracks the time until which an Expiring lock is valid while it is held, from the return of Lock to the call
-// of Unlock.
+// to Unlock.
 type validity struct {
 	*foreign
 	lock Expiring

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Report is the result of a call of Explore.
+// Report is the result of a call to Explore.
 type Report struct {
 	// Runs is the number of runs: one for each seed, or for each single fault (Config.EachFault). It is 0 if the trial
 	// run (RunTrial) failed. In that case the test fails.
@@ -35,9 +35,9 @@ type Report struct {
 	// Situations counts, for each thing that can happen to a lock ("a key expired while its holder was in its critical
 	// section"), the runs in which it happened. A situation that occurred in at most one run was hardly tested.
 	Situations map[string]int
-	// UnsimulatedRequests counts, by the name of a request, the runs in which a request was refused because it is not
-	// simulated. Its connection was then closed. What the library does after that says nothing about its behavior with
-	// real servers.
+	// UnsimulatedRequests counts, for each request that is not simulated, the runs in which it was refused. A key is
+	// the name of a request. The connection of the request was then closed. What the library does after that says
+	// nothing about its behavior with real servers.
 	UnsimulatedRequests map[string]int
 	// CPU is the processor time of the processes that performed the runs, including their start. It is measured by the
 	// host.

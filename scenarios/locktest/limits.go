@@ -64,10 +64,10 @@ locktest.FencedLaws), or requiring no more than what a lock on such servers can 
 
 // limitOf returns the reason why no lock with a lease could have kept the law that a run violated, or "" if a lock
 // could have kept it. There are three kinds of reasons. First, the holder was paused, or its message was delayed, for
-// longer than its lease. Second, its session or its lease was ended, and it could not know that or ignored it. Third,
-// its servers lost its key. A violation of resource-safety has the same reason as one of mutual-exclusion, unless the
-// client sent the stale write while it still held the lock. A clock that drifts by 1% or less is not such a reason,
-// since a lock can subtract an allowance for that from its validity.
+// longer than its lease. Second, the holder's session or lease was ended, and the holder could not know this, or
+// ignored it. Third, its servers lost its key. A violation of resource-safety has the same reason as a violation of
+// mutual-exclusion, unless the client sent the stale write while it still held the lock. A clock that drifts by 1% or
+// less is not such a reason, since a lock can subtract an allowance for that from its validity.
 func limitOf(h *history.History, v checker.Verdict, f checker.Finding) limit {
 	if f.Law == checker.ResourceSafety {
 		if leftInTime(h, &f) {

@@ -88,9 +88,9 @@ type Client struct {
 	shared *common
 }
 
-// TaskLock is a Lock that gives each task of its client (Config.Tasks) a Lock of its own: a handle that holds what
-// belongs to one acquisition, such as the owner value. ForTask is called when a task first needs the lock. Tasks are
-// numbered from 1. If a Lock has no ForTask, all tasks call its own methods.
+// TaskLock is a Lock that gives each task of its client (Config.Tasks) a Lock of its own: a handle that stores the data
+// of one acquisition, such as the owner value. ForTask is called when a task first needs the lock. Tasks are numbered
+// from 1. If a Lock has no ForTask, all tasks call its own methods.
 type TaskLock interface {
 	ForTask(task int) Lock
 }
@@ -140,7 +140,7 @@ type host struct {
 	tasks          int                           // the largest number of tasks of a client
 }
 
-// open creates the lock of a client by calling New. If New returns an error, all calls of the returned lock fail with
+// open creates the lock of a client by calling New. If New returns an error, all calls to the returned lock fail with
 // this error. The run fails if New returns neither a Lock nor an error, or the Lock of another client: clients
 // represent processes, which share neither memory nor connections.
 func (h *host) open(c *Client) Lock {
@@ -322,7 +322,7 @@ func (l *foreign) Acquire(env sim.Env) (*locks.Hold, error) {
 	return h, nil
 }
 
-// need creates the client's lock object and the task's lock unless they exist already.
+// need creates the client's lock object and the task's lock unless they already exist.
 func (l *foreign) need(ctx context.Context, client sim.ProcessID) {
 	if _, failed := l.lock.(unopened); l.lock != nil && !failed {
 		return

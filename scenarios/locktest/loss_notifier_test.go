@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// telling is a lock that reports only its loss, some time after its first request.
+// telling is a lock that reports nothing but its loss, some time after its first request.
 type telling struct {
 	*plain
 	after time.Duration // 0: never

@@ -138,7 +138,7 @@ type share struct {
 	seeds []uint64
 	plans map[uint64]string // plans that an earlier worker drew, by seed
 	block block
-	// alone is set if each run gets a separate process. suspect is set if only the run of the next seed does.
+	// alone is set if each run gets a separate process. suspect is set if only the run of the next seed gets one.
 	alone, suspect bool
 }
 
@@ -389,7 +389,7 @@ func (p *parent) start(ctx context.Context, k task, handle func(report)) error {
 			worker.Close()
 			return err
 		}
-		take(r)
+		handle(r)
 		if r.Done && r.Left {
 			worker.Close()
 			return nil

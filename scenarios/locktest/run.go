@@ -159,7 +159,7 @@ func fuzzed(test string) bool {
 	return strings.HasPrefix(test, "Fuzz") && (given("test.fuzz") || given("test.fuzzworker"))
 }
 
-// calls counts the calls of Run in each running test. With -count, a test with the same name runs several times.
+// calls counts the calls to Run in each running test. With -count, a test with the same name runs several times.
 var calls struct {
 	sync.Mutex
 	of map[*testing.T]int
@@ -281,7 +281,7 @@ func (c *Config) seeds(t *testing.T) (all []uint64, one bool) {
 	return all, false
 }
 
-// parent performs the runs of one call of Run.
+// parent performs the runs of one call to Run.
 type parent struct {
 	t      *testing.T
 	config *Config
@@ -398,8 +398,8 @@ func save(folder string, files map[string]string) error {
 const timeUp = "the time limit set by -timeout was reached"
 
 // onceMore makes a worker repeat a run that was already performed once, as part of task k. It calls handle for each
-// report of the worker; handle returns true if the report contains the result. If no report contains it, why is the
-// reason.
+// report of the worker; handle returns true if the report contains the result. If no report contains it, why contains
+// the reason.
 func (p *parent) onceMore(r ran, k task, handle func(report) bool) (why string) {
 	k.Test, k.Call, k.Seeds = p.t.Name(), p.call, []uint64{r.Seed}
 	if r.Plan != "" {
@@ -421,7 +421,7 @@ func (p *parent) onceMore(r ran, k task, handle func(report) bool) (why string) 
 	return why
 }
 
-// shrink makes a worker shrink the first run of a group. If this fails, why is the reason.
+// shrink makes a worker shrink the first run of a group. If this fails, why contains the reason.
 func (p *parent) shrink(g group) (small *shrunk, why string) {
 	why = p.onceMore(g.first, task{Shrink: &g.finding}, func(r report) bool {
 		small = cmp.Or(r.Shrunk, small)

@@ -299,7 +299,7 @@ func TestWhatIsWrongWithALockIsReported(t *testing.T) {
 	}
 }
 
-// impatient is a lock that panics if a server takes long to answer.
+// impatient is a lock that panics if a server takes a long time to answer.
 type impatient struct{ plain }
 
 func (l *impatient) Lock(ctx context.Context) error {
@@ -402,7 +402,7 @@ func TestALeakIsReported(t *testing.T) {
 	}
 }
 
-// TestCallsAreCountedInEachTest: if -count runs a test again, its calls are counted from 0 again. The calls of each
+// TestCallsAreCountedInEachTest: if -count runs a test again, its calls are counted from 0 again. The calls in each
 // subtest are counted separately.
 func TestCallsAreCountedInEachTest(t *testing.T) {
 	var again testing.T
@@ -431,8 +431,8 @@ func TestALockThatFailsWithoutAnyFaultIsAProblemOfTheTest(t *testing.T) {
 	}
 }
 
-// TestAClientWhoseLockCannotBeMadeGoesOn: if New returns an error, the current call of Lock fails with the error, and
-// the next call of Lock calls New again. The run can be judged.
+// TestAClientWhoseLockCannotBeMadeGoesOn: if New returns an error, the current call to Lock fails with the error, and
+// the next call to Lock calls New again. The run can be judged.
 func TestAClientWhoseLockCannotBeMadeGoesOn(t *testing.T) {
 	// each client acquires the lock 3 times
 	for name, panics := range map[string]int{"never made": 0, "asked again": 3} {

@@ -25,7 +25,7 @@ func (l *prefixed) Unlock(ctx context.Context) error {
 	return err
 }
 
-// renamed gives clients names so that one name is a prefix of another.
+// renamed changes the names of clients so that one name is a prefix of another.
 func renamed(c *Client) *Client {
 	w := *c
 	w.Name = map[string]string{"client-1": "w-1.1", "client-2": "w-1"}[c.Name]
@@ -127,7 +127,7 @@ func (l *patient) Unlock(ctx context.Context) error {
 }
 
 // TestStoriesOfForeignLocks: if a lock's code is unknown, the explanation says what its requests show. It does not
-// suggest a remedy that the requests show to be in place already.
+// suggest a remedy that, as the requests show, is already in place.
 func TestStoriesOfForeignLocks(t *testing.T) {
 	const ttl = 8 * time.Second
 	for name, test := range map[string]struct {

@@ -83,7 +83,7 @@ type freed struct {
 	by  *held
 }
 
-// hand is a client of the trial, with its lock and its periods as holder.
+// hand is a client of the trial, with its lock and the periods in which it held the lock.
 type hand struct {
 	*bubble.Guest
 	name    sim.ProcessID
@@ -93,7 +93,7 @@ type hand struct {
 	held    []*held
 }
 
-// held is a period in which a client had the lock, from the return of Lock to the call of Unlock.
+// held is a period in which a client had the lock, from the return of Lock to the call to Unlock.
 type held struct {
 	from, to sim.Time // to is Never until Unlock is called
 	until    sim.Time // the end of the lease that an Expiring lock stated at time from; 0: not stated
@@ -166,7 +166,7 @@ func (t *trial) Begin(world *sim.World, servers []sim.ProcessID) {
 	t.began = time.Now()
 }
 
-// now returns the current virtual time, counted from the start of the run.
+// now returns the current virtual time, measured from the start of the run.
 func (t *trial) now() sim.Time { return history.Of(time.Since(t.began)) }
 
 // Client makes the task of the last client run the script. The tasks of the other clients only wait until the script

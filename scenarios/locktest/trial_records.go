@@ -435,7 +435,7 @@ func (t *trial) leftBy(h *hand, x *held, events []history.Event) string {
 		"or set it to a value that marks the lock as free", text.Join(keys, " and "), where, h.name, became)
 }
 
-// leftAlone describes what happened to a key after Unlock, if its server recorded no other change of the lock's keys
+// leftAlone describes what happened to a key after Unlock, if its server recorded no other change to the lock's keys
 // until the next client had the lock. Otherwise it returns "".
 func (t *trial) leftAlone(k *history.Event, x *held, since []history.Event) string {
 	after := func(at sim.Time) time.Duration { return (at - x.to).Duration().Round(10 * time.Millisecond) }
@@ -446,7 +446,7 @@ func (t *trial) leftAlone(k *history.Event, x *held, since []history.Event) stri
 		case e.Time >= x.next:
 			return ""
 		case e.Process != k.Process && !t.together:
-		// the request to extend the key may have been under way already
+		// the request to extend the key may already have been under way
 		case e.F == history.KeyProlonged && e.By == k.Of && e.Until >= k.Until:
 			prolonged = fmt.Sprintf("and was extended %v later", after(e.Time))
 		case e.F == history.KeyGone && e.Why == history.Expired && e.Of == k.Of:

@@ -177,8 +177,8 @@ func strictly(ctx context.Context, l *trying) error {
 	return err
 }
 
-// TestTheTrialRunSeesALossThatNobodyIsToldOf: the trial run reports a LossNotifier that does not report its loss after
-// its key has expired.
+// TestTheTrialRunSeesALossThatNobodyIsToldOf: the trial run reports a LossNotifier that does not report the loss of its
+// lock after the key has expired.
 func TestTheTrialRunSeesALossThatNobodyIsToldOf(t *testing.T) {
 	const ttl = 8 * time.Second
 	told := func(after time.Duration) constructor {
@@ -214,7 +214,7 @@ type losable struct{ *trying }
 
 func (l losable) Lost() <-chan struct{} { return nil }
 
-// both returns a constructor of locks with the same Lock and the given Unlock.
+// both returns a constructor of the same locks, but with the given Unlock.
 func both(lock constructor, unlock func(ctx context.Context, l *trying) error) constructor {
 	return wrapped(lock, func(l *trying) Lock {
 		l.unlock = unlock
@@ -222,7 +222,7 @@ func both(lock constructor, unlock func(ctx context.Context, l *trying) error) c
 	})
 }
 
-// unreleased returns a constructor of locks with the same Lock, and with an Unlock that does nothing and returns nil.
+// unreleased returns a constructor of the same locks, except that Unlock does nothing and returns nil.
 func unreleased(lock constructor) constructor { return both(lock, nop) }
 
 // evaluating returns an Unlock that runs a script with a key and the owner value.

@@ -35,7 +35,7 @@ import (
 // task is the job of a worker process. The process receives it as JSON in an environment variable.
 type task struct {
 	Test  string // full name of the test
-	Call  int    // number of the call of Run within that test, from 0
+	Call  int    // number of the call to Run within that test, from 0
 	Seeds []uint64
 	// Shrink, if set, is the violation to shrink. The task then has a single seed, whose run shows the violation.
 	Shrink *finding
@@ -109,7 +109,7 @@ type ran struct {
 	Broken []broken
 	// Unrenewed is set if mutual exclusion is not promised and was violated because no request renewed a lease.
 	Unrenewed  bool               `json:",omitempty"`
-	Excused    []checker.Law      `json:",omitempty"` // laws that were violated only by causes that break no promise
+	Excused    []checker.Law      `json:",omitempty"` // laws that were violated only with causes that break no promise
 	Closest    search.Closest     `json:",omitempty"` // close calls of the run
 	Situations []features.Feature `json:",omitempty"` // situations that occurred
 	// Unsimulated lists the requests that were refused because they are not simulated.
@@ -125,7 +125,7 @@ type ran struct {
 	Plan string `json:",omitempty"`
 	// Shown is set if runs guide plans. It contains what later plans need to know about this run.
 	Shown *search.Shown `json:",omitempty"`
-	// Missed lists messages that faults name but that were never sent. It is set only if the faults were given, not
+	// Missed lists messages that faults name but that were never sent. It is set only if the faults were specified, not
 	// drawn at random.
 	Missed []nemesis.Missed `json:",omitempty"`
 	// Refused is the reason why the plan cannot be run: a name in it matches several requests.
@@ -439,8 +439,8 @@ func (w *worker) plan(seed uint64) nemesis.Plan {
 	return w.scenario.Plan(seed)
 }
 
-// ahead is the number of drawn plans that a worker passes on before it ends. Otherwise the next worker would spend a
-// run to draw them.
+// ahead is the number of drawn plans that a worker passes on before it ends. Otherwise the next worker would have to
+// perform a run to draw these plans.
 const ahead = 100
 
 // passOn sends the plans that were drawn for the next seeds to the parent process. It does not send guided plans,
@@ -548,7 +548,7 @@ func (w *worker) shrink(seed uint64, f finding) {
 	defer crowded()
 	w.crowded = crowded
 	small, err := search.Shrink(ctx, w.scenario, w.plan(seed), search.Violation{Law: f.Law, Cause: f.Cause,
-		Accepts: f.in}, shrinkRuns)
+		Accepts: f.shownBy}, shrinkRuns)
 	if err == nil {
 		var smallest shrunk
 		if smallest, err = describe(small); err == nil {

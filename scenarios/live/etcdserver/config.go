@@ -54,7 +54,7 @@ var errNoServer = errors.New("there is no etcd on this machine: " +
 
 var says = regexp.MustCompile(`(?m)^etcd Version: (\d+)\.(\d+)`)
 
-// oldest is the oldest supported version of etcd. It has all calls that this package makes.
+// oldest is the oldest supported version of etcd. It supports all calls that this package makes.
 var oldest = process.Release{3, 4}
 
 // look checks whether a supported etcd is installed.

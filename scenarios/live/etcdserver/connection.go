@@ -154,7 +154,7 @@ func (c *connection) listen(s *conversation) {
 }
 
 // heard passes on a response after it has recorded the changes in the response. It also passes on the events of a
-// watch, which answer no message of the client.
+// watch, which answer no message from the client.
 func (c *connection) heard(s *conversation, message string) {
 	response, _ := s.call.ReadMessage(message)
 	key := sim.Key(0)

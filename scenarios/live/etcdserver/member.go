@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// member is a real etcd member, in a simulated world. The kernel calls its methods on the world's goroutine.
+// member is a real etcd member, in a simulated world. Package sim calls its methods on the world's goroutine.
 type member struct {
 	*fleet.Lives
 	name    sim.ProcessID
@@ -24,7 +24,7 @@ var _ interface {
 } = (*member)(nil)
 
 // Start starts the member. The first time, its process has already been launched; later, Start launches a new process.
-// Requests that arrive before the process is ready wait.
+// Requests wait if they arrive before the process is ready.
 func (m *member) Start(h sim.Host) {
 	m.life = &life{Life: m.Begin(h), m: m, ready: make(chan struct{}), conns: map[uint64]*connection{},
 		streams: map[uint64]*stream{}}

@@ -114,7 +114,8 @@ func TestServersAreKnownByTheirProcess(t *testing.T) {
 }
 
 // TestNoOtherProcessIsLetIn checks that a port serves only the processes of servers. It refuses connections of any
-// other process, whatever its user and however early it sends. No byte of such a process is sent over a link.
+// other process, no matter which user runs that process and how early it sends. No byte of such a process is sent over
+// a link.
 func TestNoOtherProcessIsLetIn(t *testing.T) {
 	testkit.Needs(t, "bash")
 	for user, as := range map[string]*syscall.Credential{"this user": nil, "another user": {Uid: 65534, Gid: 65534}} {

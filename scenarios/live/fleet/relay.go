@@ -134,7 +134,7 @@ func (p *Port) Number() int { return p.listener.Addr().(*net.TCPAddr).Port }
 // Own returns the loopback address at which the server's process must listen.
 func (p *Port) Own() string { return p.own.String() }
 
-// Free returns a port at the address Own on which no process listens at the moment.
+// Free returns a port on which no process listens at the moment, at the address that Own returns.
 func (p *Port) Free() (netip.AddrPort, error) {
 	n, err := FreePort(p.Own())
 	if err != nil {

@@ -243,7 +243,7 @@ func TestBytesTravelBothWays(t *testing.T) {
 	}
 }
 
-// TestTheWorldBeginsInTheMidst checks that bytes arrive in order if they are sent while the run of the world begins.
+// TestTheWorldBeginsInTheMidst checks that bytes arrive in order if they are sent while the world begins to run.
 func TestTheWorldBeginsInTheMidst(t *testing.T) {
 	r := newRig(t)
 	a, b := r.connect(r.a, r.b)
@@ -337,7 +337,7 @@ func TestDelaysHoldBytes(t *testing.T) {
 }
 
 // TestLossOfPowerIsSilent checks that messages sent before a loss of power still arrive. The process at the other end
-// must learn only when the machine is back that the connection has ended.
+// must not learn that the connection has ended until the machine is back.
 func TestLossOfPowerIsSilent(t *testing.T) {
 	for _, caller := range []bool{true, false} {
 		r := newRig(t)
@@ -373,8 +373,8 @@ func TestLossOfPowerIsSilent(t *testing.T) {
 	}
 }
 
-// TestCallsToAMachineThatIsOff checks that attempts to connect to a machine that is off end when the machine is back.
-// Later attempts wait for its process.
+// TestCallsToAMachineThatIsOff checks that pending attempts to connect to a machine without power end when the machine
+// is back. Later attempts wait for its process.
 func TestCallsToAMachineThatIsOff(t *testing.T) {
 	r := newRig(t)
 	r.begin()

@@ -63,7 +63,7 @@ func (d *Daemon) Ended() <-chan struct{} {
 	return nil
 }
 
-// Hold pauses or resumes the process. A process that starts later is paused if the current one is.
+// Hold pauses or resumes the process. A process that is started during a pause is paused immediately.
 func (d *Daemon) Hold(on bool) (err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

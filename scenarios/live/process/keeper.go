@@ -37,8 +37,8 @@ type Command struct {
 	Env  []string // complete environment, in the form "NAME=value"
 	Dir  string   // working directory; empty: the keeper's folder
 	Log  string   // file or FIFO to which standard output and error are appended; empty: they are discarded
-	// Output, if set, receives standard output and standard error. Log is then ignored. Output is called on its own
-	// goroutine. Standard input is empty.
+	// Output, if set, receives standard output and standard error. Log is then ignored. Its Write method is called on a
+	// separate goroutine. Standard input is empty.
 	Output io.Writer `json:"-"`
 }
 

@@ -223,7 +223,8 @@ func (p *Process) ended() status {
 	return p.status
 }
 
-// mostValidity is the longest validity that a report may contain, in ms: a year.
+// held is the maximum time that Wait waits for the output of a process that has ended. Another process may still have
+// the output open.
 const held = time.Second
 
 // Wait waits until the process has ended and its output has been copied. It returns nil if the process ended with

@@ -25,7 +25,7 @@ func newTimer() (*timer, error) {
 	return t, nil
 }
 
-// listen sends a value to rang whenever the timer expires, until the timer is closed.
+// listen sends a value to the channel rang whenever the timer expires, until the timer is closed.
 func (t *timer) listen() {
 	var times [8]byte
 	for {

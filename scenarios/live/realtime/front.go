@@ -36,7 +36,8 @@ type Handler interface {
 
 // Front accepts connections from the clients of a world, on one port for each pair of client and server. On a port with
 // Redis's protocol, the process that connects must first authenticate with the client's password, as with Redis. On a
-// port with another protocol, it must belong to the client. Connections from other processes have no effect on the run.
+// port with another protocol, the process must belong to the client. Connections from other processes have no effect on
+// the run.
 type Front struct {
 	loop      *Loop
 	handler   Handler

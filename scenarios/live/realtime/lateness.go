@@ -13,7 +13,7 @@ type Lateness []time.Duration
 // Max returns the largest lateness, or 0 if there were no events.
 func (l Lateness) Max() time.Duration { return l.Quantile(1) }
 
-// Quantile returns the lateness that the fraction q of the events did not exceed. q is from 0 to 1.
+// Quantile returns the lateness that the fraction q of the events did not exceed. q is between 0 and 1.
 func (l Lateness) Quantile(q float64) time.Duration {
 	if len(l) == 0 {
 		return 0

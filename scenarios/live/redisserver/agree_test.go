@@ -133,8 +133,8 @@ func same(t *testing.T, name string, model, reality []string, asked []string) {
 	}
 }
 
-// around returns the requests that led to the given records, which differ between the simulated and the real server.
-// Each request comes after the four requests before it.
+// around returns the requests that led to the given records, which differ between the simulated and the real server. It
+// also returns the four requests before each of these requests.
 func around(asked []string, records ...string) (list []string) {
 	for i := range asked {
 		of, _, _ := strings.Cut(asked[i], " ")

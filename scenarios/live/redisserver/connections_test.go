@@ -13,8 +13,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// on sends a request on a given connection, and returns the reply in RESP.
-func (c *client) on(conn int, args ...string) string {
+// askOn sends a request on a given connection, and returns the reply in RESP.
+func (c *client) askOn(conn int, args ...string) string {
 	was := c.conn
 	defer func() { c.conn = was }()
 	c.conn = conn
@@ -37,41 +37,41 @@ func TestConnectionsAnswerTheSame(t *testing.T) {
 	} {
 		run(func(c *client) {
 			say := func(s string) { said[i] = append(said[i], s) }
-			say(c.on(1, "SUBSCRIBE", "a", "b"))
-			say(c.on(1, "PSUBSCRIBE", "c*"))
-			say(c.on(0, "PUBLISH", "b", "news"))
+			say(c.askOn(1, "SUBSCRIBE", "a", "b"))
+			say(c.askOn(1, "PSUBSCRIBE", "c*"))
+			say(c.askOn(0, "PUBLISH", "b", "news"))
 			say(c.hears(1))
-			say(c.on(0, "PUBLISH", "cc", "more"))
+			say(c.askOn(0, "PUBLISH", "cc", "more"))
 			say(c.hears(1))
-			say(c.on(1, "PING"))
-			say(c.on(1, "GET", "k"))
-			say(c.on(1, "UNSUBSCRIBE", "a", "b"))
-			say(c.on(1, "UNSUBSCRIBE"))
-			say(c.on(1, "PUNSUBSCRIBE", "c*"))
-			say(c.on(1, "GET", "k"))
-			say(strings.Join(strings.Fields(c.on(2, "HELLO", "3"))[:1], ""))
-			say(c.on(2, "CLIENT", "TRACKING", "ON"))
-			say(c.on(2, "GET", "k"))
-			say(c.on(0, "SET", "k", "1"))
+			say(c.askOn(1, "PING"))
+			say(c.askOn(1, "GET", "k"))
+			say(c.askOn(1, "UNSUBSCRIBE", "a", "b"))
+			say(c.askOn(1, "UNSUBSCRIBE"))
+			say(c.askOn(1, "PUNSUBSCRIBE", "c*"))
+			say(c.askOn(1, "GET", "k"))
+			say(strings.Join(strings.Fields(c.askOn(2, "HELLO", "3"))[:1], ""))
+			say(c.askOn(2, "CLIENT", "TRACKING", "ON"))
+			say(c.askOn(2, "GET", "k"))
+			say(c.askOn(0, "SET", "k", "1"))
 			say(c.hears(2))
-			say(c.on(2, "SSUBSCRIBE", "s", "t"))
-			say(c.on(2, "SPUBLISH", "t", "own"))
+			say(c.askOn(2, "SSUBSCRIBE", "s", "t"))
+			say(c.askOn(2, "SPUBLISH", "t", "own"))
 			say(c.hears(2))
-			say(c.on(2, "HGETALL", "none"))
-			say(c.on(0, "MULTI"))
-			say(c.on(0, "SET", "k", "2"))
-			say(c.on(3, "GET", "k"))
-			say(c.on(0, "SUBSCRIBE", "in-a-transaction"))
-			say(c.on(0, "DISCARD"))
-			say(c.on(0, "WATCH", "k"))
-			say(c.on(3, "SET", "k", "3"))
-			say(c.on(0, "MULTI"))
-			say(c.on(0, "SET", "k", "4"))
-			say(c.on(0, "EXEC"))
-			say(c.on(0, "WAIT", "1", "50"))
-			say(c.on(3, "QUIT"))
+			say(c.askOn(2, "HGETALL", "none"))
+			say(c.askOn(0, "MULTI"))
+			say(c.askOn(0, "SET", "k", "2"))
+			say(c.askOn(3, "GET", "k"))
+			say(c.askOn(0, "SUBSCRIBE", "in-a-transaction"))
+			say(c.askOn(0, "DISCARD"))
+			say(c.askOn(0, "WATCH", "k"))
+			say(c.askOn(3, "SET", "k", "3"))
+			say(c.askOn(0, "MULTI"))
+			say(c.askOn(0, "SET", "k", "4"))
+			say(c.askOn(0, "EXEC"))
+			say(c.askOn(0, "WAIT", "1", "50"))
+			say(c.askOn(3, "QUIT"))
 			say(c.hears(3))
-			say(c.on(3, "GET", "k"))
+			say(c.askOn(3, "GET", "k"))
 			c.Close(sim.Conn{Server: c.server, N: 2})
 			c.until("*0\r\n", "PUBSUB", "SHARDCHANNELS")
 		})
@@ -100,7 +100,7 @@ func TestWhoWaitsHoldsNobodyUp(t *testing.T) {
 			})
 		}
 		for blocked := ""; !strings.Contains(blocked, "blocked_clients:2"); {
-			blocked = c.on(0, "INFO", "clients")
+			blocked = c.askOn(0, "INFO", "clients")
 		}
 		c.sendAs("client-1/1", "SET", "lock", "1", "NX")
 		c.sendAs("client-1/2", "RPUSH", "list2", "second")
@@ -138,7 +138,7 @@ func TestCommandsThatAreTheRunsOwn(t *testing.T) {
 			"CONFIG GET save":   "*2\r\n$4\r\nsave\r\n$0\r\n\r\n",
 			"NO-SUCH-COMMAND x": "-ERR unknown command 'NO-SUCH-COMMAND', with args beginning with: 'x' \r\n",
 		} {
-			if got := c.on(0, strings.Fields(args)...); got != want {
+			if got := c.askOn(0, strings.Fields(args)...); got != want {
 				t.Errorf("%s:\n got %q\nwant %q", args, got, want)
 			}
 		}

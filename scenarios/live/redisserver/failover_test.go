@@ -178,7 +178,7 @@ func TestRealServersTellNamesAsSimulatedOnesDo(t *testing.T) {
 		ask("SENTINEL REPLICAS redis-1", "$22\r\nredis-1-replica-1:6379\r\n")
 		ask("SENTINEL MASTER redis-1", "$7\r\nredis-1\r\n$4\r\nport\r\n$4\r\n6379\r\n")
 		ask("INFO sentinel", "address=redis-1:6379,slaves=1")
-		c.on(3, "SUBSCRIBE", "+switch-master")
+		c.askOn(3, "SUBSCRIBE", "+switch-master")
 		c.w.ServerFault("sentinel", sim.ServerFault{Kind: sim.FailOver, To: "redis-1-replica-1"})
 		want := "*3\r\n$7\r\nmessage\r\n$14\r\n+switch-master\r\n$" +
 			"43\r\nredis-1 redis-1 6379 redis-1-replica-1 6379\r\n"

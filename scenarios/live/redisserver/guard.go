@@ -29,7 +29,7 @@ func newGuard(prefix string, lasts time.Duration) *guard {
 	return &guard{prefix, strconv.FormatInt(lasts.Milliseconds(), 10), map[string]string{}}
 }
 
-// passing contains the commands with keys that may pass: those that the simulated node supports, and some others.
+// passing contains the permitted commands that have keys: those that the simulated node supports, and some others.
 var passing = func() map[string]redis.Keyed {
 	all := map[string]redis.Keyed{}
 	for _, c := range slices.Concat(redis.Keys(), others) {
@@ -48,11 +48,11 @@ var others = []redis.Keyed{
 	{Name: "bzpopmax", First: 1, Last: -2, Step: 1},
 }
 
-// keyless lists the commands without keys that may pass. They affect only the connection.
+// keyless lists the permitted commands that have no keys. They affect only the connection.
 var keyless = strings.Fields("ping echo time hello multi exec discard unwatch info role wait waitaof command quit " +
 	"subscribe unsubscribe psubscribe punsubscribe ssubscribe sunsubscribe")
 
-// harmless lists the subcommands of CLIENT that may pass. They affect only the connection.
+// harmless lists the permitted subcommands of CLIENT. They affect only the connection.
 var harmless = strings.Fields("id info getname setname setinfo no-evict no-touch tracking trackinginfo caching " +
 	"getredir")
 
@@ -224,7 +224,7 @@ func sum(text string) string {
 	return hex.EncodeToString(s[:])
 }
 
-// limit returns a command that gives a time to live to each of the keys that has none.
+// limit returns a command that gives a time to live to each of the given keys that has none.
 func (g *guard) limit(keys []string) []string {
 	const script = `for _, key in ipairs(KEYS) do
   if redis.call('PTTL', key) == -1 then redis.call('PEXPIRE', key, ARGV[1]) end

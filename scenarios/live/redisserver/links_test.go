@@ -265,7 +265,7 @@ func TestConnectionsBetweenServersThatBreak(t *testing.T) {
 			c.server = pair[0]
 			c.sendAs("client-1/1", "SET", "lock", fmt.Sprint(i))
 			c.follows(pair[1], fmt.Sprintf("$1\r\n%d\r\n", i), "GET", "lock")
-			if got := string(c.on(1, "ROLE")); !strings.Contains(got, "connected") {
+			if got := string(c.askOn(1, "ROLE")); !strings.Contains(got, "connected") {
 				t.Errorf("the replica says %q", got)
 			}
 		}

@@ -307,7 +307,7 @@ func (r *records) mirror(k *store.Key, members []store.Member) {
 	}
 }
 
-// namedFields returns the fields of a key that HSET and HMSET commands in the request name.
+// namedFields returns the fields of a key that the request's HSET and HMSET commands name.
 func namedFields(key string, commands [][]string) (names []string) {
 	for _, args := range commands {
 		name := strings.ToLower(args[0])

@@ -239,7 +239,7 @@ func (n *watcher) prefers(replicas resp.Value, to sim.ProcessID) bool {
 	return knows
 }
 
-// restore sets the priority of all servers of a group to the default again. port is the port of the group's new master.
+// restore resets the priority of all servers in a group to the default. port is the port of the group's new master.
 func (n *watcher) restore(port string) {
 	s := n.s.cfg.all[n.s.cfg.byPort(port)]
 	if s == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Server is a real redis-server in a simulated world: a master, a replica, or a Sentinel. The kernel calls its methods
+// Server is a real redis-server in a simulated world: a master, a replica, or a Sentinel. Package sim calls its methods
 // on the world's goroutine.
 type Server struct {
 	*fleet.Lives
@@ -40,7 +40,7 @@ var _ interface {
 } = (*Server)(nil)
 
 // Start starts the server. The first time, its process has already been started by the fleet; later, Start starts a new
-// process. Requests that arrive before the process is ready wait, as if the operating system had kept the server's
+// process. Requests wait if they arrive before the process is ready, as if the operating system had kept the server's
 // socket open.
 func (s *Server) Start(h sim.Host) {
 	x := &life{Life: s.Begin(h), s: s, more: make(chan struct{}, 1), links: map[uint64]*link{}}
@@ -163,7 +163,7 @@ func (s *Server) removed(why history.Why, said []notice, keys []store.Key) {
 	s.records.operator = ""
 }
 
-// surveyed records how the keys differ from the records so far, and handles a change of the server's role.
+// surveyed records how the keys differ from the records so far, and handles a change in the server's role.
 func (s *Server) surveyed(replica bool, keys []store.Key) {
 	switch was := s.records.replica; {
 	case was && !replica:

@@ -2,9 +2,9 @@
 // (redis-server processes and a Sentinel, the members of an etcd cluster, or the members of a ZooKeeper ensemble); or
 // Redis servers that the user has started. The package uses the host through scenarios/live/realtime.
 //
-// Goals: each choice is one word on the command line; what the chosen servers cannot do is refused before anything is
-// started. Non-goals: how servers work (sim/redis, sim/etcd, sim/zookeeper, and scenarios/live/redisserver, etcdserver
-// and zkserver).
+// Goals: each choice is one word on the command line; a run that the chosen servers cannot carry out is refused before
+// anything is started. Non-goals: knowledge of how servers work (sim/redis, sim/etcd, sim/zookeeper, and
+// scenarios/live/redisserver, etcdserver and zkserver).
 package servers
 
 import (

@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// superuser is the only user that may read and change znodes. This is necessary because every process on the machine
-// can connect to a member. The run's connections authenticate as this user, with a password that no other user can see
-// (DigestAuthenticationProvider).
+// superuser is the only user that may read and change znodes. No other user may do so, because every process on the
+// machine can connect to a member. The run's connections authenticate as this user, with a password that no other user
+// can see (DigestAuthenticationProvider).
 const superuser = "super"
 
 // denyAll appends an access list for a znode to a request record. The list grants no permissions to anyone but the

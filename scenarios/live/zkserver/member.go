@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// member is a member of a real ensemble, in a simulated world. The kernel calls its methods on the world's goroutine.
+// member is a member of a real ensemble, in a simulated world. Package sim calls its methods on the world's goroutine.
 type member struct {
 	*fleet.Lives
 	name     sim.ProcessID

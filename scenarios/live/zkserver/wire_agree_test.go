@@ -19,7 +19,7 @@ import (
 // lines is the number of connections in a conversation.
 const lines = 4
 
-// side is one of the two servers, real or simulated, with the sockets and sessions that a conversation has there.
+// side is one of the two servers, real or simulated, with the sockets and sessions of a conversation.
 type side struct {
 	open    func() socket
 	lines   [lines]socket

@@ -58,7 +58,7 @@ func etcdEnd(r *rand.Rand) []byte {
 	return oneOf(r, nil, nil, nil, []byte("lock0"), []byte{0}, []byte("lock/"), []byte("a"), []byte("m"))
 }
 
-// etcdLease returns a random lease ID. There are only a few, and some of these leases exist.
+// etcdLease returns a random lease ID. It chooses from a few IDs, some of which belong to existing leases.
 func etcdLease(r *rand.Rand) int64 {
 	return oneOf[int64](r, 0, 0, 1, 2, 3, 77, -1)
 }
@@ -108,7 +108,7 @@ func etcdOp(r *rand.Rand, latest int64, alone bool) proto.Message {
 	return q
 }
 
-// etcdIf returns a random condition for a Txn, in most cases whether a key exists or has an expected revision.
+// etcdIf returns a random condition for a Txn, in most cases that a key exists or has an expected revision.
 func etcdIf(r *rand.Rand, latest int64) *pb.Compare {
 	c := &pb.Compare{Key: etcdKey(r), Result: pb.Compare_CompareResult(r.IntN(4))}
 	if r.IntN(5) == 0 {

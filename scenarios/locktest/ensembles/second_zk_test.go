@@ -83,7 +83,7 @@ func (s *zkSide) zxid(z int64) string {
 	return numbered(s.zxids, z)
 }
 
-// zkShapes describes the fields of each reply by letters: t is a text, b a buffer, l a list of texts, a an access
+// zkShapes describes the fields of each reply with letters: t is a text, b a buffer, l a list of texts, a an access
 // control list, s a stat, and m the results of a multi.
 var zkShapes = map[jute.Op]string{jute.Create: "t", jute.Create2: "ts", jute.CreateContainer: "ts",
 	jute.CreateTTL: "ts", jute.Exists: "s", jute.GetData: "bs", jute.SetData: "s", jute.GetACL: "as", jute.SetACL: "s",

@@ -177,7 +177,7 @@ func (l *zkLock) close() {
 }
 
 // anewZKLock is a zkLock that opens a new session and creates a new Lock after each error. The znodes of the previous
-// session vanish with that session. It has a fencing token.
+// session vanish with that session. The lock has a fencing token.
 type anewZKLock struct{ *zkLock }
 
 func newZKLockAnew(c *locktest.Client) (locktest.Lock, error) {
