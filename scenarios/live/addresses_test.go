@@ -15,8 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// whole sends a command and returns the complete reply.
-func (w *wire) whole(args ...string) string {
+// askWhole sends a command and returns the complete reply.
+func (w *wire) askWhole(args ...string) string {
 	fmt.Fprintf(w, "*%d\r\n", len(args))
 	for _, a := range args {
 		fmt.Fprintf(w, "$%d\r\n%s\r\n", len(a), a)
@@ -54,32 +54,32 @@ func follows(redis, resource *wire, lock string) {
 	listeners := []*wire{}
 	for _, protocol := range []string{"2", "3"} {
 		sentinel, listener := dialTo("FENCEPOST_SENTINEL"), dialTo("FENCEPOST_SENTINEL")
-		sentinel.whole("HELLO", protocol)
-		expect(sentinel.whole("SENTINEL", "GET-MASTER-ADDR-BY-NAME", name), "*2\r\n"+at(master))
-		expect(sentinel.whole("SENTINEL", "MASTERS"), fields(master))
-		expect(sentinel.whole("SENTINEL", "MASTER", name), bulk("name")+bulk(name)+fields(master))
+		sentinel.askWhole("HELLO", protocol)
+		expect(sentinel.askWhole("SENTINEL", "GET-MASTER-ADDR-BY-NAME", name), "*2\r\n"+at(master))
+		expect(sentinel.askWhole("SENTINEL", "MASTERS"), fields(master))
+		expect(sentinel.askWhole("SENTINEL", "MASTER", name), bulk("name")+bulk(name)+fields(master))
 		for _, word := range []string{"REPLICAS", "SLAVES"} {
-			expect(sentinel.whole("SENTINEL", word, name), bulk("name")+bulk("127.0.0.1:"+replica)+fields(replica))
+			expect(sentinel.askWhole("SENTINEL", word, name), bulk("name")+bulk("127.0.0.1:"+replica)+fields(replica))
 		}
-		expect(sentinel.whole("SENTINEL", "SENTINELS", name), "*0\r\n")
-		expect(sentinel.whole("INFO"), "name="+name+",status=ok,address=127.0.0.1:"+master+",")
-		listener.whole("HELLO", protocol)
-		listener.whole("SUBSCRIBE", "+switch-master")
+		expect(sentinel.askWhole("SENTINEL", "SENTINELS", name), "*0\r\n")
+		expect(sentinel.askWhole("INFO"), "name="+name+",status=ok,address=127.0.0.1:"+master+",")
+		listener.askWhole("HELLO", protocol)
+		listener.askWhole("SUBSCRIBE", "+switch-master")
 		listeners = append(listeners, listener)
 
 		redis, second := dialTo("FENCEPOST_REDIS_1"), dialTo("FENCEPOST_REDIS_2")
-		redis.whole("HELLO", protocol)
-		second.whole("HELLO", protocol)
-		expect(redis.whole("ROLE"), at(replica))
-		expect(redis.whole("INFO", "replication"), "ip=127.0.0.1,port="+replica+",")
-		expect(second.whole("ROLE"), bulk("127.0.0.1")+":"+master+"\r\n")
-		expect(second.whole("INFO"), "master_host:127.0.0.1\r\nmaster_port:"+master+"\r\n")
-		redis.whole("MULTI")
-		redis.whole("ROLE")
-		expect(redis.whole("EXEC"), at(replica))
-		redis.whole("MULTI")
-		redis.whole("ECHO", "redis-1:6379")
-		if got := redis.whole("EXEC"); got != "*1\r\n"+bulk("redis-1:6379") { // a value that the client itself wrote
+		redis.askWhole("HELLO", protocol)
+		second.askWhole("HELLO", protocol)
+		expect(redis.askWhole("ROLE"), at(replica))
+		expect(redis.askWhole("INFO", "replication"), "ip=127.0.0.1,port="+replica+",")
+		expect(second.askWhole("ROLE"), bulk("127.0.0.1")+":"+master+"\r\n")
+		expect(second.askWhole("INFO"), "master_host:127.0.0.1\r\nmaster_port:"+master+"\r\n")
+		redis.askWhole("MULTI")
+		redis.askWhole("ROLE")
+		expect(redis.askWhole("EXEC"), at(replica))
+		redis.askWhole("MULTI")
+		redis.askWhole("ECHO", "redis-1:6379")
+		if got := redis.askWhole("EXEC"); got != "*1\r\n"+bulk("redis-1:6379") { // a value that the client itself wrote
 			fmt.Printf("what it has said itself is %q\n", got)
 			os.Exit(1)
 		}

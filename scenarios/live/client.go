@@ -152,7 +152,7 @@ func (k *client) begin(i int) {
 		k.control.reply(strconv.AppendInt(nil, int64(k.stage.zero+history.Of(k.starts)), 10))
 		return
 	}
-	k.starts = time.Duration(i) * apart
+	k.starts = time.Duration(i) * startInterval
 	// The plan of faults starts at the stage's zero. The first client begins after that, so that faults can strike at
 	// its first steps, too.
 	k.stage.world.At(k.stage.zero+history.Of(k.starts)+1, func() { k.inTurn(k.first) })

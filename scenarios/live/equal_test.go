@@ -179,7 +179,7 @@ func (v *Virtual) printRun(s *scenarios.Scenario, p nemesis.Plan, t *traced.Trac
 		return err
 	}
 	for range 2 {
-		if err := v.again(s, p, false, t, first); err != nil {
+		if err := v.rerun(s, p, false, t, first); err != nil {
 			return err
 		}
 	}

@@ -299,7 +299,7 @@ func TestAllBeginTogether(t *testing.T) {
 		if e.F != history.Acquire || e.Type != history.Invoke || e.Process == history.Probe {
 			continue
 		}
-		want, at := fmt.Sprintf("client-%d", n+1), time.Duration(n)*apart
+		want, at := fmt.Sprintf("client-%d", n+1), time.Duration(n)*startInterval
 		if string(e.Process) != want || e.Time < history.Of(at) {
 			t.Errorf("%s asks at %v, want %s at %v", e.Process, e.Time, want, at)
 		}
@@ -332,7 +332,7 @@ func TestWhatCannotBeDoneIsRefused(t *testing.T) {
 	passing := Options{Command: "exit 9", Fleet: asBytes{}, Scenario: scenario(t, "etcd", "servers: {etcd: 3}",
 		"lock: {protocol: etcd, ttl: 5s}", `faults: ['delay the 1st "/etcdserverpb.KV/Txn" of client-1 to etcd-1 by 1s']`)}
 	partial := user("jump redis-1 clock by +1s at 0s")
-	partial.Fleet = without{}
+	partial.Fleet = clockless{}
 	cluster := user("")
 	cluster.Scenario = scenario(t, "set-nx-px", "servers: {redis: 3, cluster: on}")
 	for _, test := range []struct {
@@ -389,10 +389,10 @@ func TestAFaultThatNamesAMessageStrikesIt(t *testing.T) {
 	}
 }
 
-// without is a Fleet of servers that do not have their own clocks.
-type without struct{ Simulated }
+// clockless is a Fleet of servers that do not have their own clocks.
+type clockless struct{ Simulated }
 
-func (without) Can(f *nemesis.Fault) error {
+func (clockless) Can(f *nemesis.Fault) error {
 	if f.Kind.Does().IsClock() {
 		return errors.New("these servers have no clocks of their own")
 	}

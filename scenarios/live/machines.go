@@ -110,7 +110,7 @@ func (v *Virtual) carryOut(s *scenarios.Scenario, p nemesis.Plan, w scenarios.Wa
 		defer close(done)
 		twice := p.Seed%repeatEvery == 1
 		if result, err = v.run(s, p, w, t, twice); err == nil && twice {
-			err = v.again(s, p, w.Sent, t, result)
+			err = v.rerun(s, p, w.Sent, t, result)
 		}
 	}
 	<-done
@@ -138,8 +138,8 @@ func (v *Virtual) run(s *scenarios.Scenario, p nemesis.Plan, w scenarios.Wanted,
 		Context: context.Background(), Virtual: mine, wanted: w}, p)
 }
 
-// again repeats a run, and returns an error if the second run differs from the first.
-func (v *Virtual) again(s *scenarios.Scenario, p nemesis.Plan, sent bool, t *traced.Tracer, first *Result) error {
+// rerun repeats a run, and returns an error if the second run differs from the first.
+func (v *Virtual) rerun(s *scenarios.Scenario, p nemesis.Plan, sent bool, t *traced.Tracer, first *Result) error {
 	second, err := v.run(s, p, scenarios.Wanted{Sent: sent}, t, true)
 	if err != nil {
 		return err

@@ -84,9 +84,9 @@ func (n *incidents) list() (lines []string) {
 	return lines
 }
 
-// usual lists errors that are normal when servers fail over, restart or do not know a script yet, and the errors of the
-// resource.
-var usual = []string{"NOSCRIPT", "READONLY", "LOADING", "MASTERDOWN", "NOREPLICAS", "TRYAGAIN", "EXECABORT",
+// usualErrors lists errors that are normal when servers fail over, restart or do not know a script yet, and the errors
+// of the resource.
+var usualErrors = []string{"NOSCRIPT", "READONLY", "LOADING", "MASTERDOWN", "NOREPLICAS", "TRYAGAIN", "EXECABORT",
 	"STALETOKEN", "UNBLOCKED"}
 
 // greetings are commands that client libraries send when they connect, even to servers that do not know them.
@@ -100,7 +100,7 @@ func (k *client) refused(server sim.ProcessID, args []string, answer []byte) {
 	line, _, _ := strings.Cut(string(answer[1:]), "\r\n")
 	kind, _, _ := strings.Cut(line, " ")
 	name := shown(strings.ToUpper(args[0]), 20)
-	if slices.Contains(usual, kind) || slices.Contains(greetings, name) {
+	if slices.Contains(usualErrors, kind) || slices.Contains(greetings, name) {
 		return
 	}
 	k.stage.incidents.add(string(k.id)+" "+string(server)+" "+name,

@@ -46,8 +46,8 @@ type grant struct {
 	Counted        []sim.ProcessID
 }
 
-// own carries out a command that one of Fencepost's own clients has sent.
-func (s *state) own(args []string) {
+// ownCommand carries out a command that one of Fencepost's own clients has sent.
+func (s *state) ownCommand(args []string) {
 	s.framed = true
 	k, st := s.client, s.client.stage
 	what := ""

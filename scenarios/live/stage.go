@@ -55,8 +55,8 @@ type hostClock interface {
 	Close()
 }
 
-// apart is the time between the starts of two of the user's clients.
-const apart = 30 * time.Millisecond
+// startInterval is the time between the starts of two of the user's clients.
+const startInterval = 30 * time.Millisecond
 
 // Within carries out a run. In real time, it needs no special environment.
 func (st *stage) Within(run func()) { run() }

@@ -37,7 +37,7 @@ func (s *state) asked(args []string) {
 	report := strings.EqualFold(args[0], "FENCEPOST")
 	switch {
 	case report && s.client.stage.Command == "":
-		s.own(args)
+		s.ownCommand(args)
 	case s.conn.Server != history.Resource && report:
 		s.wrong("reports to " + string(s.conn.Server) + ": reports go to FENCEPOST_RESOURCE")
 	case s.conn.Server != history.Resource:
@@ -143,8 +143,8 @@ func (s *state) attemptOf(args []string) history.Attempt {
 var looks = []string{"EXISTS", "MGET", "TOUCH", "WATCH"}
 
 // lockOf returns the lock to which a request belongs: the lock whose key it names. A request that names no key, such as
-// EXEC, belongs to the lock that was named last on the same connection, or else to the lock that the client requested
-// last.
+// EXEC, belongs to the lock that was named last on the same connection. If no lock was named there, it belongs to the
+// lock that the client requested last.
 func (s *state) lockOf(args []string) history.Lock {
 	k := s.client
 	switch strings.ToUpper(args[0]) {

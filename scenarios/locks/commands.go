@@ -48,8 +48,8 @@ func (m ExtendMode) args(key history.Lock, value, millis string) []string {
 	return []string{"EVAL", extendScript, "1", string(key), value, millis}
 }
 
-// says reports whether the mode counts a reply to an extension as success.
-func (m ExtendMode) says(r *sim.Reply) bool {
+// isSuccess reports whether the mode counts a reply to an extension as success.
+func (m ExtendMode) isSuccess(r *sim.Reply) bool {
 	n, answered := r.Int()
 	return answered && (n == 1 || m == ExtendAnyAnswer)
 }
@@ -99,9 +99,9 @@ func (w *Wait) args() []string {
 	return []string{"WAITAOF", strconv.Itoa(masters), strconv.Itoa(replicas), millis(w.Timeout)}
 }
 
-// says reports whether, according to the reply to WAIT or WAITAOF, as many servers have acknowledged the writes as the
-// client requires.
-func (w *Wait) says(r *sim.Reply) bool {
+// isSatisfiedBy reports whether, according to the reply to WAIT or WAITAOF, as many servers have acknowledged the
+// writes as the client requires.
+func (w *Wait) isSatisfiedBy(r *sim.Reply) bool {
 	if w.Fsync == NoDisks {
 		n, _ := r.Int()
 		return int(n) >= w.Replicas

@@ -26,7 +26,7 @@ func init() {
 			}).Standing(format.Value{N: int64(15 * time.Second)}),
 			retryKey, retryDelay, retryPatience, timeoutKey.Standing(format.Value{N: int64(time.Second)}),
 			format.Only(reentrantKey, CountedReentry, UncountedReentry),
-		}, own(consulKeys...)),
+		}, ownSettings(consulKeys...)),
 		Without: withoutConsul(),
 		badName: badPath("key in the API of Consul"),
 		lasts: func(c *Config) time.Duration { // a client notices the end of a lock delay only when it asks again

@@ -27,7 +27,7 @@ func init() {
 			ttlKey.With(func(f *format.Form) { f.Least, f.Step = int64(2*time.Second), int64(time.Second) }),
 			retryKey, retryDelay, retryPatience, timeoutKey.Standing(format.Value{N: int64(time.Second)}),
 			format.Only(reentrantKey, CountedReentry, UncountedReentry), permitsKey,
-		}, own(etcdKeys...)),
+		}, ownSettings(etcdKeys...)),
 		Without: withoutRedis(Etcd, "lease"),
 		Alike: map[string]string{"line": "clients with `line: one-key` do not see the keys of clients that wait in " +
 			"line: set `line` under `lock`, for all clients", "permits": permitsAlike},

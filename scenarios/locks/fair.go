@@ -24,7 +24,7 @@ func init() {
 			[]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, timeoutKey,
 				format.Only(reentrantKey, CountedReentry, UncountedReentry), clockKey, elapsedCheckIfCareful,
 				driftAllowance, extensionKey, format.Only(extensionMode, ExtendChecked)}, extensionKeys[1:],
-			[]Setting{waitKey}, waitKeys, own(fairKeys...)),
+			[]Setting{waitKey}, waitKeys, ownSettings(fairKeys...)),
 		Without: map[string]string{
 			"release": "a release compares the owner and deletes the key in one script: remove `release`",
 			"value": "each acquire has its own owner value, which also identifies its place in the queue: " +

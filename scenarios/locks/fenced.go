@@ -18,7 +18,7 @@ func init() {
 		Name: Fenced, Place: 4, Service: history.Redis,
 		Text: "SET NX PX and INCR of a token counter, in one script: gives fencing tokens", Backend: OnRedis,
 		Expires: true, Tokens: true,
-		Settings: onOneRedis(append([]Setting{reentrantKey, releaseKey}, own(readTokenKey)...)...),
+		Settings: onOneRedis(append([]Setting{reentrantKey, releaseKey}, ownSettings(readTokenKey)...)...),
 		Without:  withoutOnOneRedis,
 		make: func(r requester) protocol {
 			l := newSingle(r, sendFenced)

@@ -30,7 +30,7 @@ func init() {
 			retryKey, retryPatience, timeoutKey.Standing(format.Value{N: int64(5 * time.Second)}),
 			format.Only(reentrantKey, CountedReentry, UncountedReentry),
 			format.Only(valueKey, PerAcquire, PerClient, Fixed).Standing(format.Value{Word: string(PerAcquire)}),
-		}, own(leaseObjectKeys...)),
+		}, ownSettings(leaseObjectKeys...)),
 		Without: withoutLeaseObject(),
 		make: func(r requester) protocol {
 			return &leaseObject{requester: r, own: ownOf[leaseObjectConfig](r.config)}

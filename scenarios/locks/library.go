@@ -53,7 +53,7 @@ var library = &Definition{
 	Settings: slices.Concat([]Setting{ttlKey, timeoutKey, retryKey, retryPatience, permitsKey,
 		// What these settings do depends on the library's own code.
 		format.Only(reentrantKey, CountedReentry, UncountedReentry), extensionKey}, extensionKeys[2:],
-		own(libraryPlaces)),
+		ownSettings(libraryPlaces)),
 	Order: func(c *Config) time.Duration { return ownOf[libraryConfig](c).placeTimeout },
 	make:  func(r requester) protocol { return &borrowed{requester: r, foreign: r.library.Foreign} },
 }

@@ -103,8 +103,8 @@ func config(change func(*Config)) Config {
 // newLock returns a lock for a client that has no other locks.
 func newLock(c Config) Lock { return New(&c, &Library{}) }
 
-// yes is a reply function for servers that grant everything.
-func yes(_, _ int, args []string) string {
+// grantAll is a reply function for servers that grant everything.
+func grantAll(_, _ int, args []string) string {
 	if args[0] == "SET" {
 		return "+OK"
 	}
@@ -112,7 +112,7 @@ func yes(_, _ int, args []string) string {
 }
 
 func TestRedlockStatesTheValidityOfTheDocument(t *testing.T) {
-	b := newBench(t, yes)
+	b := newBench(t, grantAll)
 	b.run(func(env sim.Env) {
 		h, err := newLock(config(nil)).Acquire(env)
 		if err != nil {
@@ -138,13 +138,13 @@ func TestRedlockReleasesEverywhereAndAsksAnewAfterAFailure(t *testing.T) {
 	b := newBench(t, func(server, n int, args []string) string {
 		switch {
 		case n > 2:
-			return yes(server, n, args)
+			return grantAll(server, n, args)
 		case args[0] == "SET" && server == 3:
 			return ""
 		case args[0] == "SET" && server > 3:
 			return "$-1"
 		}
-		return yes(server, n, args)
+		return grantAll(server, n, args)
 	})
 	var values []string
 	b.run(func(env sim.Env) {
@@ -175,7 +175,7 @@ func TestRedlockReleasesEverywhereAndAsksAnewAfterAFailure(t *testing.T) {
 
 func TestRedlockRefusesAValidityThatIsOver(t *testing.T) {
 	for _, check := range []bool{true, false} {
-		b := newBench(t, yes)
+		b := newBench(t, grantAll)
 		b.run(func(env sim.Env) {
 			h, err := newLock(config(func(c *Config) {
 				// the TTL is as long as five round trips
@@ -197,7 +197,7 @@ func TestRedlockNeedsItsQuorum(t *testing.T) {
 			if server > granted && args[0] == "SET" {
 				return "$-1"
 			}
-			return yes(server, n, args)
+			return grantAll(server, n, args)
 		})
 		b.run(func(env sim.Env) {
 			_, err := newLock(config(func(c *Config) { c.Patience = time.Millisecond })).Acquire(env)
@@ -213,7 +213,7 @@ func TestClientsBeginWhereTheOrderSays(t *testing.T) {
 		listed:  "redis-1 redis-2 redis-3 redis-4 redis-5",
 		rotated: "redis-4 redis-5 redis-1 redis-2 redis-3",
 	} {
-		b := newBench(t, yes)
+		b := newBench(t, grantAll)
 		b.run(func(env sim.Env) {
 			newLock(config(func(c *Config) {
 				c.Own, c.First = redlockConfig{contact: sequential, order: order, quorum: 3}, 3
@@ -287,7 +287,7 @@ func TestExtensionObeysQuorumAndValidityAndLimit(t *testing.T) {
 			case brief(args)[:11] == "EVAL extend" && server > c.extending:
 				return ":0"
 			}
-			return yes(server, n, args)
+			return grantAll(server, n, args)
 		})
 		b.run(func(env sim.Env) {
 			l := newLock(config(func(f *Config) {
@@ -321,7 +321,7 @@ func TestALockThatIsTakenTwiceIsGivenBackOnceByThoseWhoDoNotCount(t *testing.T) 
 			if args[0] == "GET" {
 				return "$0\r\n"
 			}
-			return yes(server, n, args)
+			return grantAll(server, n, args)
 		})
 		b.run(func(env sim.Env) {
 			l := newLock(config(func(c *Config) { c.Protocol, c.Reentry = SetNXPX, reentry }))
@@ -393,7 +393,7 @@ func TestSingleInstanceProtocolsSendWhatTheirDocumentsSay(t *testing.T) {
 func TestCarefulClientsCountFromTheRequest(t *testing.T) {
 	for careful, want := range map[bool]time.Duration{true: 10*time.Second - 2*time.Millisecond,
 		false: 10 * time.Second} {
-		b := newBench(t, yes)
+		b := newBench(t, grantAll)
 		b.run(func(env sim.Env) {
 			h, err := newLock(config(
 				func(c *Config) { c.Protocol, c.ElapsedCheck, c.Drift = SetNXPX, careful, Allowance{} })).Acquire(env)

@@ -23,7 +23,7 @@ func init() {
 				format.Only(reentrantKey, CountedReentry, UncountedReentry), valueKey, valueInKey, clockKey,
 				elapsedCheckIfCareful,
 				driftAllowance, extensionKey, format.Only(extensionMode, ExtendChecked)}, extensionKeys[1:],
-			[]Setting{waitKey}, waitKeys, own(readWriteKeys...)),
+			[]Setting{waitKey}, waitKeys, ownSettings(readWriteKeys...)),
 		Without: map[string]string{
 			"release": "a client can remove only its own field: remove `release`",
 			"reentrant.overwrite": "overwrite sets a lock's only key again, but here each holder has its own field: " +

@@ -27,7 +27,7 @@ func init() {
 				format.Only(extensionMode, ExtendChecked, ExtendAnyAnswer, ExtendIgnoreElapsed, ExtendOrAcquire,
 					ExtendExpire,
 					ExtendRelease, ExtendUnchecked, ExtendReacquire)}, extensionKeys[1:], []Setting{waitKey}, waitKeys,
-			own(redlockKeys...)),
+			ownSettings(redlockKeys...)),
 		Without: map[string]string{
 			"release":             "redlock always releases by script, on every server: remove `release`",
 			"extension.mode.cas":  "cas is a command of Tair and extends on a single server: use checked",
@@ -249,7 +249,8 @@ func (l *redlock) Extend(env sim.Env, h *Hold) error {
 	r := begin(env, l.config)
 	r.ttl = x.TTL
 	env.Point(sim.ClockRead)
-	r.Counted = serversOf(l.askAll(env, h, "extend", x.Mode.args(l.config.Key, h.value, millis(x.TTL)), x.Mode.says))
+	r.Counted = serversOf(l.askAll(env, h, "extend", x.Mode.args(l.config.Key, h.value, millis(x.TTL)),
+		x.Mode.isSuccess))
 	validity := r.decide(env, l.config)
 	if !x.Mode.ObeysElapsed() {
 		validity = x.TTL
@@ -341,7 +342,7 @@ func (l *redlock) wait(env sim.Env, h *Hold, asked []voter) []voter {
 		}
 		b.add(v, sim.Request{Conn: sim.Conn{Server: at}, Args: w.args(), Attempt: h.Attempt, Phase: "wait"})
 	}
-	l.hold(env, b, w.patience(l.config.Timeout), w.says, nil)
+	l.hold(env, b, w.patience(l.config.Timeout), w.isSatisfiedBy, nil)
 	return b.yes
 }
 

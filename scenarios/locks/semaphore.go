@@ -26,7 +26,7 @@ func init() {
 				format.Only(reentrantKey, CountedReentry, UncountedReentry), valueKey, valueInKey, clockKey,
 				elapsedCheckIfCareful,
 				driftAllowance, extensionKey, format.Only(extensionMode, ExtendChecked)}, extensionKeys[1:],
-			[]Setting{waitKey}, waitKeys, own(semaphoreKeys...)),
+			[]Setting{waitKey}, waitKeys, ownSettings(semaphoreKeys...)),
 		Without: withoutOneKey,
 		Alike:   map[string]string{"permits": permitsAlike},
 		make:    makeSemaphore,

@@ -15,7 +15,7 @@ const SetNXPX Protocol = "set-nx-px"
 func init() {
 	Register(&Definition{
 		Name: SetNXPX, Place: 3, Service: history.Redis, Text: "SET NX PX", Backend: OnRedis, Expires: true,
-		Settings: onOneRedis(append([]Setting{reentrantKey, releaseKey}, own(expiryKey)...)...),
+		Settings: onOneRedis(append([]Setting{reentrantKey, releaseKey}, ownSettings(expiryKey)...)...),
 		Without:  withoutOnOneRedis,
 		make: func(r requester) protocol {
 			l := newSingle(r, sendSetNXPX)

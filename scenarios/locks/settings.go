@@ -131,7 +131,7 @@ var (
 		format.Options(ExtendChecked, ExtendCAS, ExtendUnchecked, ExtendAnyAnswer, ExtendIgnoreElapsed,
 			ExtendOrAcquire, ExtendExpire, ExtendRelease, ExtendReacquire)...)
 
-	extensionKeys = within(func(c *Config) bool { return c.Extension != nil },
+	extensionKeys = settingsWithin(func(c *Config) bool { return c.Extension != nil },
 		extensionMode,
 		format.Positive("extension.lease", func(c *Config) *time.Duration { return &c.Extension.TTL }, 0,
 			"how long the lock lasts after an extension, as in CAS … EX 10 after SET … EX 5").
@@ -158,7 +158,7 @@ var (
 		func(c *Config) **Wait { return &c.Wait }, func() *Wait { return &Wait{} },
 		func() []Setting { return waitKeys })
 
-	waitKeys = within(func(c *Config) bool { return c.Wait != nil },
+	waitKeys = settingsWithin(func(c *Config) bool { return c.Wait != nil },
 		format.Number("wait.replicas", func(c *Config) *int { return &c.Wait.Replicas }, 1, 1, maxReplicas,
 			"how many replicas must have received the write").Showing("1"),
 		format.Choice("wait.fsync", func(c *Config) *Disks { return &c.Wait.Fsync },
@@ -183,8 +183,8 @@ var common = slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience
 	releaseKey, valueKey, valueInKey, clockKey, elapsedCheckIfCareful, driftAllowance, extensionKey}, extensionKeys,
 	[]Setting{waitKey}, waitKeys)
 
-// own returns the settings that only one protocol accepts. Config.Own stores their values in a value of type T.
-func own[T any](keys ...format.Key[T]) []Setting {
+// ownSettings returns the settings that only one protocol accepts. Config.Own stores their values in a value of type T.
+func ownSettings[T any](keys ...format.Key[T]) []Setting {
 	var list []Setting
 	for _, k := range keys {
 		list = append(list, Setting{Path: k.Path, Form: k.Form, Standard: k.Standard, Depends: k.Depends,
@@ -248,8 +248,9 @@ func optional[P any](path, meaning string, where func(*Config) **P, make func() 
 		}}
 }
 
-// within changes the settings of an optional mapping so that their value is "none" while the mapping itself is "none".
-func within(inUse func(*Config) bool, keys ...Setting) []Setting {
+// settingsWithin changes the settings of an optional mapping so that their value is "none" while the mapping itself is
+// "none".
+func settingsWithin(inUse func(*Config) bool, keys ...Setting) []Setting {
 	for i := range keys {
 		get := keys[i].Get
 		keys[i].Get = func(c *Config) format.Value {

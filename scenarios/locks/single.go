@@ -145,7 +145,7 @@ func (l *single) wait(env sim.Env, h *Hold) bool {
 	if w.SameConnection {
 		r.Conn.Server = l.wrote
 	}
-	return w.says(ask(env, w.patience(l.config.Timeout), r))
+	return w.isSatisfiedBy(ask(env, w.patience(l.config.Timeout), r))
 }
 
 // granted records the grant and its validity in h. If the client ignores the elapsed time, the validity starts when the
@@ -177,7 +177,7 @@ func (l *single) Extend(env sim.Env, h *Hold) error {
 		args = l.prolong(env, h, x.TTL)
 	}
 	reply := l.ask(env, h, "extend", args...)
-	held := x.Mode.says(reply)
+	held := x.Mode.isSuccess(reply)
 	if !held && x.Mode == ExtendOrAcquire {
 		held, _ = l.set(l, env, h, afterTTL(x.TTL))
 	}

@@ -25,7 +25,7 @@ func init() {
 		Backend: OnRedis, Service: history.Redis, Tokens: true,
 		Settings: slices.Concat(
 			[]Setting{ttlKey, timeoutKey, format.Only(reentrantKey, CountedReentry, UncountedReentry)},
-			own(format.Spread("poll", func(c *ticketConfig) *sim.Delay { return &c.poll },
+			ownSettings(format.Spread("poll", func(c *ticketConfig) *sim.Delay { return &c.poll },
 				sim.Delay{Lo: 10 * time.Millisecond, Hi: 20 * time.Millisecond},
 				"between two looks at the number that is served").Recurring())),
 		Without: map[string]string{"retry": "a client of ticket waits in line and looks again: give poll"},

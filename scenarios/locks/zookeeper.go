@@ -36,7 +36,7 @@ func init() {
 			retryKey, retryDelay, retryPatience, timeoutKey.Standing(format.Value{N: int64(time.Second)}),
 			releaseOnFailure.Standing(format.Value{Word: "on"}),
 			format.Only(reentrantKey, CountedReentry, UncountedReentry),
-		}, own(zooKeeperKeys...), []Setting{permitsKey, sharedKey}),
+		}, ownSettings(zooKeeperKeys...), []Setting{permitsKey, sharedKey}),
 		Without: withoutRedis(ZooKeeper, "session"),
 		make:    func(r requester) protocol { return &zooKeeper{requester: r, own: ownOf[zooKeeperConfig](r.config)} },
 		Measures: func(c *Config) []history.Measure {
@@ -240,7 +240,7 @@ func (l *zooKeeper) Acquire(env sim.Env) (*Hold, error) {
 				continue
 			}
 		}
-		if first, err := l.first(env, h, left); err != nil && l.mayBeGone(h, err) {
+		if first, err := l.isFirst(env, h, left); err != nil && l.mayBeGone(h, err) {
 			h.node = znode{}
 		} else if err == nil && first && l.client.State() == zookeeper.Connected && l.granted(env, h) {
 			return &h.Hold, nil
@@ -366,8 +366,8 @@ func (l *zooKeeper) makeFolder(env sim.Env, h *zooKeeperHold) {
 	}
 }
 
-// first reports whether the client holds the lock. If it does not, first waits until that may have changed.
-func (l *zooKeeper) first(env sim.Env, h *zooKeeperHold, patience time.Duration) (bool, error) {
+// isFirst reports whether the client holds the lock. If it does not, isFirst waits until that may have changed.
+func (l *zooKeeper) isFirst(env sim.Env, h *zooKeeperHold, patience time.Duration) (bool, error) {
 	if l.config.Permits > 1 {
 		return l.admitted(env, h, patience)
 	}
@@ -404,7 +404,7 @@ func (l *zooKeeper) await(env sim.Env, h *zooKeeperHold, w *zookeeper.Watch, pat
 	}
 }
 
-// admitted is like first, but for a lock with several permits. It reports whether the number of znodes that are lower
+// admitted is like isFirst, but for a lock with several permits. It reports whether the number of znodes that are lower
 // than the client's own is smaller than the number of permits.
 func (l *zooKeeper) admitted(env sim.Env, h *zooKeeperHold, patience time.Duration) (bool, error) {
 	var w zookeeper.Watch

@@ -158,16 +158,16 @@ func kinds() map[string]int {
 		if kind == "runtime.goexit" && len(stack) > 1 {
 			kind = nameOf(stack[len(stack)-2])
 		}
-		if !ours(kind) {
+		if !isOurs(kind) {
 			by[kind]++
 		}
 	}
 	return by
 }
 
-// ours reports whether goroutines belong to locktest itself rather than to the library. kind is the name of their first
-// function.
-func ours(kind string) bool {
+// isOurs reports whether goroutines belong to locktest itself rather than to the library. kind is the name of their
+// first function.
+func isOurs(kind string) bool {
 	return kind == "runtime.corostart" || strings.HasSuffix(kind, "/bubble.(*Driver).work.func1") ||
 		strings.HasSuffix(kind, "/locktest.(*worker).inBubble")
 }

@@ -24,7 +24,7 @@ func TestNamesOfServersHaveAddresses(t *testing.T) {
 		return nil
 	}
 	p := examine(t, Config{Servers: Redis(3).Replicated(1).Clustered(time.Second), Seeds: 3, SkipTrial: true,
-		Plan: []string{nothing}, Laws: []checker.Law{checker.Ownership},
+		Plan: []string{noEffect}, Laws: []checker.Law{checker.Ownership},
 		New: making(func(c *Client) Lock { return &elsewhere{plain{c: c, ttl: 8 * time.Second, at: 1}, lookUp} })})
 	if p == nil {
 		return

@@ -99,9 +99,9 @@ type Config struct {
 	// depend on earlier runs.
 	Seeds int
 	// EachFault makes the test try each single fault of one run instead of random faults. That run is the fault-free
-	// run of seed 1. Each request and each answer is lost and, in another run, delayed. Each client and each server is
-	// paused, and in another run crashed, after each of its events, and so on. The log lists the faults. This takes a
-	// few thousand runs if clients rarely retry. EachFault cannot be combined with Seeds or Plan.
+	// run with seed 1. Each request and each answer is lost and, in another run, delayed. Each client and each server
+	// is paused, and in another run crashed, after each of its events, and so on. The log lists the faults. This takes
+	// a few thousand runs if clients rarely retry. EachFault cannot be combined with Seeds or Plan.
 	EachFault bool
 	// Laws are the laws that the lock must keep; by default, all laws except lease-exclusion, as far as a run can
 	// exercise them. LeaseLaws, FencedLaws and EfficiencyLaws are the laws that sound locks of three kinds can keep.

@@ -33,7 +33,7 @@
 //
 // # Every single fault
 //
-// With Config.EachFault no fault is drawn at random. Instead, each single fault of the fault-free run of seed 1 is
+// With Config.EachFault no fault is drawn at random. Instead, each single fault of the fault-free run with seed 1 is
 // tried, as fencepost verify --requests does. Each request and each answer is lost and, in another run, delayed. Each
 // client and each server is paused, crashed and cut off after each of its events, as far as Config.Faults and
 // Config.Without permit it. Each such fault is tried with several durations, so that it ends soon after each timeout or

@@ -56,7 +56,7 @@ type listed struct {
 // numbers of all places, or of the first few with -short. If the caller asks for certain numbers, it returns only
 // these. It returns nil if the worker fails or if a requested number does not exist.
 func (p *parent) enumerate(asked []uint64) []uint64 {
-	ctx, cancel := p.within(runsShare)
+	ctx, cancel := p.contextFor(runsShare)
 	defer cancel()
 	failed := false
 	end := p.do(ctx, task{Test: p.t.Name(), Call: p.call, List: true}, func(r report) {

@@ -31,7 +31,7 @@ func TestErrorsOfALibraryAreReported(t *testing.T) {
 			`took no effect ("nobody owns this")`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, ok := Explore(t, Config{New: test.lock, Seeds: 1, SkipTrial: true, Plan: []string{nothing}})
+			r, ok := Explore(t, Config{New: test.lock, Seeds: 1, SkipTrial: true, Plan: []string{noEffect}})
 			if !ok {
 				return
 			}
@@ -84,7 +84,7 @@ func (l *wordy) Unlock(context.Context) error {
 
 // TestTheWordsOfALibraryAreNoDifference: two runs count as equal if they differ only in the texts of errors.
 func TestTheWordsOfALibraryAreNoDifference(t *testing.T) {
-	r, ok := Explore(t, Config{Seeds: 4, Plan: []string{nothing}, SkipTrial: true,
+	r, ok := Explore(t, Config{Seeds: 4, Plan: []string{noEffect}, SkipTrial: true,
 		New: making(func(c *Client) Lock { return &wordy{plain{c: c, ttl: 8 * time.Second}} })})
 	if ok && (len(r.Breaches) == 0 || len(r.DifferingSeeds) > 0) {
 		t.Errorf("%+v", r)

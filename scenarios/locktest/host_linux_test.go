@@ -39,7 +39,7 @@ func TestASpinIsReportedOnWhicheverThreadItRuns(t *testing.T) {
 func TestARunThatRestsIsNotWaitedFor(t *testing.T) {
 	p := examine(t, Config{New: making(func(c *Client) Lock {
 		return &wrong{plain{c: c, ttl: 8 * time.Second}, func(context.Context) error { <-outside; return nil }}
-	}), Seeds: 1, Plan: []string{nothing}})
+	}), Seeds: 1, Plan: []string{noEffect}})
 	if p == nil {
 		return
 	}

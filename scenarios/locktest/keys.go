@@ -48,9 +48,8 @@ func (c *Config) newKeys(locks []history.Lock) (*keys, error) {
 	return k, nil
 }
 
-// unmatched returns an error if Config.Keys gives the lock's keys names that differ from the lock's name, but a fault
-// of the runs would remove a key with the lock's name. An example of such a fault is "evict key of lock on redis-1 at
-// 3s".
+// unmatched returns an error if a fault of the runs would remove a key with the lock's name, but Config.Keys gives the
+// lock's keys other names. An example of such a fault is "evict key of lock on redis-1 at 3s".
 func (c *Config) unmatched(s *scenarios.Scenario) error {
 	if c.keys == nil {
 		return nil

@@ -97,9 +97,9 @@ func TestWhatServersDoToEveryLeaseIsSaidFirst(t *testing.T) {
 		want        limit
 	}{
 		"a clock that is set ahead": {newPlain, Redis(1), []string{"jump redis-1 clock by +30s at 2s"},
-			[]string{nothing}, clocks},
+			[]string{noEffect}, clocks},
 		"a clock that runs fast": {newPlain, Redis(1), []string{"drift redis-1 clock by +400000ppm from 0s for 60s"},
-			[]string{nothing}, drifts},
+			[]string{noEffect}, drifts},
 		"a disk that is lost": {newPlain, Redis(1),
 			[]string{"crash redis-1 losing everything at 2s, restart after 500ms"},
 			[]string{"crash redis-1 losing everything at 2s, restart after 9s"}, losses},

@@ -145,9 +145,9 @@ func holdsOf(h *history.History, f *checker.Finding) (all []*hold) {
 	return all
 }
 
-// over reports whether hold g had ended, by a release or by the end of its lease, when another client was granted the
-// lock.
-func (g *hold) over(h *history.History, other *hold) bool {
+// endedBefore reports whether hold g had ended, by a release or by the end of its lease, when another client was
+// granted the lock.
+func (g *hold) endedBefore(h *history.History, other *hold) bool {
 	granted := other.Grant.Granted
 	return g.end < len(h.Events) && h.Events[g.end].Time <= granted || g.until <= granted
 }
@@ -175,7 +175,7 @@ func leftInTime(h *history.History, f *checker.Finding) bool {
 		}
 	}
 	return left >= 0 && left < g.end && h.Events[left].Time < g.until &&
-		!slices.ContainsFunc(holds, func(o *hold) bool { return o != g && !g.over(h, o) })
+		!slices.ContainsFunc(holds, func(o *hold) bool { return o != g && !g.endedBefore(h, o) })
 }
 
 // keptInside reports whether a holder was still in the critical section after the end of its lease only because an

@@ -33,9 +33,9 @@ type Lock interface {
 }
 
 // Expiring is a Lock that reports how long it is valid, by its client's wall clock (time.Now). ValidUntil is called
-// when Lock or Extend has returned nil, when a server's answer has reached the client, when the time that it returned
-// last is reached, and whenever the client checks its lock. So a lock that renews itself counts as valid for exactly as
-// long as it says. If ValidUntil returns the zero time after Lock, the Lock counts as not Expiring.
+// when Lock or Extend has returned nil, and whenever a server's answer has reached the client or the client checks its
+// lock. It is also called when the time that it returned last is reached. So a lock that renews itself counts as valid
+// for exactly as long as it says. If ValidUntil returns the zero time after Lock, the Lock counts as not Expiring.
 //
 // ValidUntil may be called at any time while the lock is held, on a different goroutine than Lock, and must return
 // immediately. A Lock that is neither Expiring nor a LossNotifier counts as valid for Config.TTL, measured from the
@@ -291,7 +291,7 @@ func (l *foreign) Acquire(env sim.Env) (*locks.Hold, error) {
 	var err error
 	var stated state
 	at := l.Call(env, "Lock", func(ctx context.Context) {
-		l.need(ctx, env.Name())
+		l.ensureLock(ctx, env.Name())
 		if p := l.config.Patience; p > 0 {
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeout(ctx, p)
@@ -322,8 +322,8 @@ func (l *foreign) Acquire(env sim.Env) (*locks.Hold, error) {
 	return h, nil
 }
 
-// need creates the client's lock object and the task's lock unless they already exist.
-func (l *foreign) need(ctx context.Context, client sim.ProcessID) {
+// ensureLock creates the client's lock object and the task's lock unless they already exist.
+func (l *foreign) ensureLock(ctx context.Context, client sim.ProcessID) {
 	if _, failed := l.lock.(unopened); l.lock != nil && !failed {
 		return
 	}

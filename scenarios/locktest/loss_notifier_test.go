@@ -34,8 +34,8 @@ func (l announcing) Unlock(ctx context.Context) error { return l.l.plain.Unlock(
 func (l announcing) Close() error                     { return l.l.plain.Close() }
 func (l announcing) Lost() <-chan struct{}            { return l.l.lost }
 
-// nothing is a plan whose only fault has no effect.
-const nothing = "pause client-2 for 1ms at 1s"
+// noEffect is a plan whose only fault has no effect.
+const noEffect = "pause client-2 for 1ms at 1s"
 
 // TestALockThatSaysWhenItIsLostIsValidUntilThen: a lock that implements LossNotifier but not Expiring counts as valid
 // until it reports its loss or its client crashes, whether or not the client checks the lock's validity.
@@ -47,11 +47,11 @@ func TestALockThatSaysWhenItIsLostIsValidUntilThen(t *testing.T) {
 		plan   string
 		broken bool
 	}{
-		"in time":                           {ttl, 20 * time.Second, nothing, false},
+		"in time":                           {ttl, 20 * time.Second, noEffect, false},
 		"in time, in a pause":               {ttl, 20 * time.Second, "pause client-1 for 15s at 1s", false},
-		"late":                              {ttl + 4*time.Second, 20 * time.Second, nothing, true},
+		"late":                              {ttl + 4*time.Second, 20 * time.Second, noEffect, true},
 		"never, and its client has crashed": {0, 7 * time.Second, "crash client-1 after acquired", false},
-		"never, and its client works on":    {0, 20 * time.Second, nothing, true},
+		"never, and its client works on":    {0, 20 * time.Second, noEffect, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, ok := Explore(t, Config{Seeds: 3, Hold: test.hold, Cycles: 1, Plan: []string{test.plan}, SkipTrial: true,
@@ -79,7 +79,7 @@ func TestAClientThatChecksForLossDoesNotWrite(t *testing.T) {
 		name := map[bool]string{false: "does not check", true: "checks"}[checks]
 		t.Run(name, func(t *testing.T) {
 			r, ok := Explore(t, Config{Seeds: 3, Compute: 20 * time.Second, Cycles: 1,
-				Plan: []string{nothing}, Precautions: Precautions{ChecksValidity: checks},
+				Plan: []string{noEffect}, Precautions: Precautions{ChecksValidity: checks},
 				New: making(func(c *Client) Lock {
 					return announcing{&telling{plain: &plain{c: c, ttl: 8 * time.Second}, after: 8 * time.Second}}
 				})})
@@ -98,7 +98,7 @@ func (l ending) Lost() <-chan struct{} { return l.l.c.Context().Done() }
 // TestALossReportedAfterTheRunIsNotRecorded: equal seeds give equal runs even if locks report a loss at the end of a
 // run.
 func TestALossReportedAfterTheRunIsNotRecorded(t *testing.T) {
-	c := Config{Seeds: 10, Hold: 24 * time.Hour, Cycles: 1, Plan: []string{nothing}, SkipTrial: true,
+	c := Config{Seeds: 10, Hold: 24 * time.Hour, Cycles: 1, Plan: []string{noEffect}, SkipTrial: true,
 		New: making(func(c *Client) Lock {
 			return ending{announcing{&telling{plain: &plain{c: c, ttl: 8 * time.Second}}}}
 		})}

@@ -25,7 +25,7 @@ var slots = make(chan struct{}, runtime.NumCPU())
 // explore distributes the seeds among workers. If a worker hangs or dies, the seed that it was running fails, and the
 // others continue.
 func (p *parent) explore(seeds []uint64) {
-	ctx, done := p.within(runsShare)
+	ctx, done := p.contextFor(runsShare)
 	defer done()
 	p.stop = done
 	var all sync.WaitGroup
@@ -81,9 +81,9 @@ func (p *parent) shares(seeds []uint64, workers int) [][]uint64 {
 // all work. The remaining time is for reporting.
 const runsShare, allShare = 0.8, 0.9
 
-// within returns a context that ends after the given fraction of the time until the test's deadline. If the test has no
-// deadline, neither has the context.
-func (p *parent) within(part float64) (context.Context, context.CancelFunc) {
+// contextFor returns a context that ends after the given fraction of the time until the test's deadline. If the test
+// has no deadline, neither has the context.
+func (p *parent) contextFor(part float64) (context.Context, context.CancelFunc) {
 	deadline, has := p.t.Deadline()
 	if p.config.deadline != nil {
 		deadline, has = *p.config.deadline, true
@@ -138,7 +138,7 @@ type share struct {
 	seeds []uint64
 	plans map[uint64]string // plans that an earlier worker drew, by seed
 	block block
-	// alone is set if each run gets a separate process. suspect is set if only the run of the next seed gets one.
+	// alone is set if each run gets a separate process. suspect is set if only the run with the next seed gets one.
 	alone, suspect bool
 }
 
@@ -214,7 +214,7 @@ func (s *share) finish(seed uint64) {
 // order from the block's first seed.
 type block []search.Shown
 
-// add records the run of the next seed.
+// add records the run with the next seed.
 func (b *block) add(seed uint64, s search.Shown) { *b = append((*b)[:seed-search.BlockOf(seed)], s) }
 
 // save writes a file in folder with the results that a worker needs to continue with a seed. It returns the file's
@@ -240,7 +240,7 @@ const trialHung = 5 * time.Second
 func (p *parent) try() {
 	slots <- struct{}{}
 	defer func() { <-slots }()
-	ctx, cancel := p.within(runsShare)
+	ctx, cancel := p.contextFor(runsShare)
 	defer cancel()
 	done := false
 	end := p.start(ctx, task{Test: p.t.Name(), Call: p.call, Trial: true}, func(r report) {

@@ -33,7 +33,7 @@ func deeply(n int, f func()) {
 // TestARaceFailsItsSeed: a run with a data race fails with the full report, and the other seeds continue. The trial run
 // also reports the race.
 func TestARaceFailsItsSeed(t *testing.T) {
-	c := Config{Seeds: 2, Plan: []string{nothing}, SkipTrial: true,
+	c := Config{Seeds: 2, Plan: []string{noEffect}, SkipTrial: true,
 		New: func(c *Client) (Lock, error) { return &racing{plain: plain{c: c, ttl: 8 * time.Second}}, nil }}
 	p := examine(t, c)
 	c.SkipTrial = false

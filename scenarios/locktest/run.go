@@ -349,7 +349,7 @@ func (p *parent) story(g group) string {
 	r := g.first
 	small, why := p.shrink(g)
 	if small == nil {
-		fmt.Fprintf(&b, "%s\n\nThe failure was not shrunk: %s\n%s", g.Story, why, p.again(r))
+		fmt.Fprintf(&b, "%s\n\nThe failure was not shrunk: %s\n%s", g.Story, why, p.withCommand(r))
 		return b.String()
 	}
 	folder := filepath.Join("_runs", fmt.Sprintf("%s-%s%d-%s", scenarioName(p.t.Name()), p.config.word(), r.Seed,
@@ -359,7 +359,7 @@ func (p *parent) story(g group) string {
 	b.WriteString(small.Text + "\n")
 	cut := document.Fact{Name: "cut", Value: cutDown[small.Ending]}
 	if err != nil {
-		return b.String() + p.again(r, cut, document.Fact{Name: "files",
+		return b.String() + p.withCommand(r, cut, document.Fact{Name: "files",
 			Value: fmt.Sprintf("were not written: %v", err)})
 	}
 	b.WriteString(written(func(to *text.Writer) {
@@ -368,11 +368,11 @@ func (p *parent) story(g group) string {
 			remote.Pattern(p.t.Name()),
 			filepath.Join(folder, search.PlanFile)))
 	}))
-	return b.String() + p.again(r)
+	return b.String() + p.withCommand(r)
 }
 
-// again returns the facts as text, followed by the command that repeats the run of a seed.
-func (p *parent) again(r ran, facts ...document.Fact) string {
+// withCommand returns the facts as text, followed by the command that repeats the run.
+func (p *parent) withCommand(r ran, facts ...document.Fact) string {
 	return written(func(to *text.Writer) {
 		document.Facts(facts).Text(to)
 		document.Again(to, fmt.Sprintf("go test -run '%s/^%s$' .", remote.Pattern(p.t.Name()), p.name(r.Seed)))
@@ -405,7 +405,7 @@ func (p *parent) onceMore(r ran, k task, handle func(report) bool) (why string) 
 	if r.Plan != "" {
 		k.Plans = map[uint64]string{r.Seed: r.Plan}
 	}
-	ctx, done := p.within(allShare)
+	ctx, done := p.contextFor(allShare)
 	defer done()
 	taken := false
 	end := p.do(ctx, k, func(r report) { taken, why = handle(r) || taken, cmp.Or(r.Problem, why) })

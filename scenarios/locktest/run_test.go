@@ -389,7 +389,7 @@ func TestALeakIsReported(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := examine(t, Config{
 				New:   making(func(c *Client) Lock { return &leaking{plain{c: c, ttl: 8 * time.Second}} }),
-				Seeds: 2, Plan: []string{nothing}, SkipTrial: test.skipTrial, IgnoredGoroutines: test.ignored})
+				Seeds: 2, Plan: []string{noEffect}, SkipTrial: test.skipTrial, IgnoredGoroutines: test.ignored})
 			if p == nil {
 				return
 			}
@@ -438,7 +438,7 @@ func TestAClientWhoseLockCannotBeMadeGoesOn(t *testing.T) {
 	for name, panics := range map[string]int{"never made": 0, "asked again": 3} {
 		t.Run(name, func(t *testing.T) {
 			asked := 0
-			p := examine(t, Config{Seeds: 1, Plan: []string{nothing}, SkipTrial: true,
+			p := examine(t, Config{Seeds: 1, Plan: []string{noEffect}, SkipTrial: true,
 				Laws: []checker.Law{checker.Ownership},
 				New: func(c *Client) (Lock, error) {
 					if c.Name != "client-1" {

@@ -33,7 +33,7 @@ func (p *parent) shown(r ran) (words string) {
 	return strings.TrimRight(words, "\n")
 }
 
-// show sends the description of a seed's run to the parent process.
+// show sends a description of the run with the given seed to the parent process.
 func (w *worker) show(seed uint64) {
 	text, err := w.describe(seed)
 	if err != nil {
@@ -43,7 +43,7 @@ func (w *worker) show(seed uint64) {
 	say(report{Text: text})
 }
 
-// describe performs the run of a seed again and returns the usual report on it.
+// describe repeats the run with the given seed and returns the usual report on it.
 func (w *worker) describe(seed uint64) (string, error) {
 	result, err := w.runner.Run(w.plan(seed))
 	if err != nil {

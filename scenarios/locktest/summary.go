@@ -33,11 +33,11 @@ func (p *parent) failures() (all []failure) {
 			continue
 		}
 		what, _, _ := strings.Cut(r.Failure, "\n")
-		i := slices.IndexFunc(all, func(f failure) bool { return alike(f.what, what) })
+		i := slices.IndexFunc(all, func(f failure) bool { return areAlike(f.what, what) })
 		if i < 0 {
 			i = len(all)
 			all = append(all, failure{seed: r.Seed, fault: p.fault(&r), what: what,
-				text: func() string { return r.Failure + "\n" + p.again(r) }})
+				text: func() string { return r.Failure + "\n" + p.withCommand(r) }})
 		}
 		all[i].runs++
 	}
@@ -69,8 +69,8 @@ func (g *group) rank() rank {
 	return ofLaws
 }
 
-// alike reports whether two lines differ at most in their numbers.
-func alike(a, b string) bool {
+// areAlike reports whether two lines differ at most in their numbers.
+func areAlike(a, b string) bool {
 	plain := func(s string) string {
 		return strings.Map(func(r rune) rune {
 			if r >= '0' && r <= '9' {

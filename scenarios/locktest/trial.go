@@ -242,8 +242,8 @@ const trialPatience = 20 * time.Second
 // patience is how long a Lock that had to wait may take after the lock has become free.
 func (t *trial) patience() time.Duration { return t.ttl + time.Minute }
 
-// least returns the minimum time for which Lock must wait while another client has the lock.
-func (t *trial) least() time.Duration { return min(time.Second, t.ttl/8) }
+// minWait returns the minimum time for which Lock must wait while another client has the lock.
+func (t *trial) minWait() time.Duration { return min(time.Second, t.ttl/8) }
 
 // calling is a call to a method of a Lock, on its own goroutine.
 type calling struct {
@@ -256,8 +256,8 @@ type calling struct {
 	took time.Duration
 }
 
-// within waits for a call to return, for at most d, and reports whether it did.
-func (c *calling) within(d time.Duration) bool {
+// returnsWithin waits for a call to return, for at most d, and reports whether it did.
+func (c *calling) returnsWithin(d time.Duration) bool {
 	select {
 	case <-c.done:
 	case <-time.After(d):
@@ -316,7 +316,7 @@ func (t *trial) unlocks(h *hand) *calling {
 	x := h.last()
 	x.to = t.now()
 	c := t.call(h, "Unlock", h.lock.Unlock)
-	if c.within(trialPatience) && c.err == nil {
+	if c.returnsWithin(trialPatience) && c.err == nil {
 		x.released = true
 	}
 	t.freed = freed{t.now(), c.what + " has returned", x}
@@ -337,11 +337,11 @@ const (
 func (t *trial) await(h *hand, c *calling, patience time.Duration) (*calling, waiting) {
 	for end := time.Now().Add(patience); ; c = t.locks(h) {
 		switch {
-		case !c.within(time.Until(end)):
+		case !c.returnsWithin(time.Until(end)):
 			return c, waitsStill
 		case c.err == nil:
 			return c, granted
-		case c.took < t.least():
+		case c.took < t.minWait():
 			return c, gaveUp
 		}
 	}
@@ -377,13 +377,13 @@ func (t *trial) have(h *hand, c *calling, patience time.Duration) bool {
 // wait. It also returns false if both holds are shared: two shared holds end the trial, because the other checks are
 // for locks with one holder.
 func (t *trial) excludes(h, holder *hand) (*calling, bool) {
-	c, came := t.await(h, t.locks(h), t.least())
+	c, came := t.await(h, t.locks(h), t.minWait())
 	switch {
 	case came == waitsStill:
 		return c, true
 	case came == gaveUp:
 		t.impatient(c, holder)
-	case t.over(holder):
+	case t.hasExpired(holder):
 		t.fail("the lease of %s ended within %v after its Lock had returned nil", holder.name,
 			(t.now() - holder.last().from).Duration().Round(10*time.Millisecond))
 	case h.last().shared && holder.last().shared:
@@ -399,18 +399,18 @@ func (t *trial) excludes(h, holder *hand) (*calling, bool) {
 // impatient adds the problem that a call to Lock gave up too early.
 func (t *trial) impatient(c *calling, holder *hand) {
 	had := "had the lock"
-	if t.over(holder) {
+	if t.hasExpired(holder) {
 		had = "had had the lock"
 	}
 	t.fail("%s returned %q after %v, while %s %s: it must wait for the lock for at least %v, "+
-		"unless ctx is done", c.what, said(c.err), rounded(c.took), holder.name, had, t.least())
+		"unless ctx is done", c.what, said(c.err), rounded(c.took), holder.name, had, t.minWait())
 }
 
 // obeys cancels the context of a call to Lock while another client has the lock, and checks that Lock does not return
 // nil. Lock may continue to wait.
 func (t *trial) obeys(h, holder *hand, c *calling) bool {
 	c.cancel()
-	if !c.within(t.least()) || c.err != nil || t.over(holder) {
+	if !c.returnsWithin(t.minWait()) || c.err != nil || t.hasExpired(holder) {
 		return true
 	}
 	t.fail("%s returned nil after its context was cancelled, while %s had the lock: "+
@@ -420,7 +420,7 @@ func (t *trial) obeys(h, holder *hand, c *calling) bool {
 
 // gives calls Unlock for a client that has the lock, and checks the result of the call.
 func (t *trial) gives(h *hand) bool {
-	over := t.over(h)
+	over := t.hasExpired(h)
 	switch c := t.unlocks(h); {
 	case !c.returned():
 		t.fail("%s did not return within %v", c.what, trialPatience)
@@ -465,7 +465,7 @@ func (t *trial) tells(h *hand) {
 func (t *trial) close() {
 	for _, h := range t.hand {
 		if c, can := h.lock.(io.Closer); can {
-			t.call(h, "Close", func(context.Context) error { return c.Close() }).within(trialPatience)
+			t.call(h, "Close", func(context.Context) error { return c.Close() }).returnsWithin(trialPatience)
 		}
 	}
 }
@@ -479,7 +479,7 @@ func (t *trial) fail(format string, args ...any) {
 // outcome describes how a call returned. If it did not return within patience, outcome says so.
 func outcome(c *calling, patience time.Duration) string {
 	switch {
-	case !c.within(patience):
+	case !c.returnsWithin(patience):
 		return fmt.Sprintf("did not return either, within %v", patience)
 	case c.err == nil:
 		return "returned nil"

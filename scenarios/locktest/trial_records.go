@@ -70,8 +70,8 @@ func (t *trial) expired(h *hand) (keys []string, ended sim.Time) {
 	return keys, ended
 }
 
-// over reports whether a client's lease has ended by expiry.
-func (t *trial) over(h *hand) bool {
+// hasExpired reports whether a client's lease has ended by expiry.
+func (t *trial) hasExpired(h *hand) bool {
 	keys, _ := t.expired(h)
 	return len(keys) > 0
 }
@@ -386,8 +386,8 @@ func value(events []history.Event, key history.Lock, of history.Attempt) string 
 }
 
 // unreleased returns the problem that an Unlock returned nil but left keys unchanged, so that the next client did not
-// get the lock, or got it only after the keys expired. It returns "" if there are no such keys. The comment on RunTrial
-// contains the exact rule.
+// get the lock before the keys expired. It returns "" if there are no such keys. The comment on RunTrial contains the
+// exact rule.
 func (t *trial) unreleased(events []history.Event) string {
 	if t.scenario.Service().Kind().ClientsExpire {
 		return ""

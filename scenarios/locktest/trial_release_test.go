@@ -33,7 +33,7 @@ func TestTheTrialRunSeesWhatUnlockDoes(t *testing.T) {
 		"does not stop renewing": {Config{New: unreleased(renewing)}, still + "and was extended "},
 		"has no expiry, and does nothing": {Config{New: made(setnx, nop)},
 			still + "and it has not been changed since: Unlock must delete it"},
-		"of five servers, tells two": {Config{New: fifth, Servers: Redis(5)},
+		"of five servers, tells two": {Config{New: partlyReleased, Servers: Redis(5)},
 			`the key "lock" was still there on redis-3, redis-4 and redis-5 after Unlock of worker-10 had returned ` +
 				"nil, until it expired 7s later"},
 
@@ -446,8 +446,8 @@ var signaling = made(func(ctx context.Context, l *trying) error {
 	redis.call("rpush", KEYS[1] .. ":signal", "1")
 	return redis.call("pexpire", KEYS[1] .. ":signal", 8000)`, "lock"))
 
-// fifth creates a lock on five servers. Its Unlock releases it on only the first two.
-func fifth(c *Client) (Lock, error) {
+// partlyReleased creates a lock on five servers. Its Unlock releases it on only the first two.
+func partlyReleased(c *Client) (Lock, error) {
 	l := &partial{}
 	for i := range 5 {
 		l.all = append(l.all, &plain{c: c, ttl: 8 * time.Second, at: i})

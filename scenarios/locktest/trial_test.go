@@ -456,7 +456,7 @@ func TestOneIsSingular(t *testing.T) {
 // that is undecided because of it.
 func TestALawThatNoRunDecidesSaysWhy(t *testing.T) {
 	p := examine(t, Config{New: making(func(c *Client) Lock { return &plain{c: c, ttl: 30 * time.Second} }),
-		Plan: []string{nothing}, Seeds: 2, TTL: 30 * time.Second, Hold: 25 * time.Second, Cycles: 3})
+		Plan: []string{noEffect}, Seeds: 2, TTL: 30 * time.Second, Hold: 25 * time.Second, Cycles: 3})
 	if p == nil {
 		return
 	}
@@ -476,7 +476,7 @@ func TestWorkThatOutlivesALeaseThatNobodyRenewsIsMentioned(t *testing.T) {
 		mentioned bool
 	}{{4 * time.Second, false}, {20 * time.Second, true}} {
 		t.Run(test.hold.String(), func(t *testing.T) {
-			p := examine(t, Config{New: newPlain, Plan: []string{nothing}, Seeds: 2, Hold: test.hold, Laws: LeaseLaws,
+			p := examine(t, Config{New: newPlain, Plan: []string{noEffect}, Seeds: 2, Hold: test.hold, Laws: LeaseLaws,
 				SkipTrial: true})
 			if p == nil {
 				return
@@ -493,7 +493,7 @@ func TestWorkThatOutlivesALeaseThatNobodyRenewsIsMentioned(t *testing.T) {
 
 // TestWhereAllHoldsTenLinesSaySo: if all laws hold, the summary is only ten lines long.
 func TestWhereAllHoldsTenLinesSaySo(t *testing.T) {
-	p := examine(t, Config{New: newPlain, Plan: []string{nothing}, Seeds: 2})
+	p := examine(t, Config{New: newPlain, Plan: []string{noEffect}, Seeds: 2})
 	if p == nil {
 		return
 	}

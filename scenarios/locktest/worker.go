@@ -98,7 +98,7 @@ type report struct {
 	Plans map[uint64]string `json:",omitempty"`
 }
 
-// ran is the result of the run of one seed.
+// ran is the result of one run.
 type ran struct {
 	Seed     uint64
 	Digest   sim.Digest
@@ -439,9 +439,9 @@ func (w *worker) plan(seed uint64) nemesis.Plan {
 	return w.scenario.Plan(seed)
 }
 
-// ahead is the number of drawn plans that a worker passes on before it ends. Otherwise the next worker would have to
-// perform a run to draw these plans.
-const ahead = 100
+// plansAhead is the number of drawn plans that a worker passes on before it ends. Otherwise the next worker would have
+// to perform a run to draw these plans.
+const plansAhead = 100
 
 // passOn sends the plans that were drawn for the next seeds to the parent process. It does not send guided plans,
 // because they depend on runs that have not been performed yet.
@@ -450,7 +450,7 @@ func (w *worker) passOn(seeds []uint64) {
 		return
 	}
 	plans := map[uint64]string{}
-	for _, seed := range seeds[:min(len(seeds), ahead)] {
+	for _, seed := range seeds[:min(len(seeds), plansAhead)] {
 		plans[seed] = w.plan(seed).String()
 	}
 	say(report{Plans: plans})

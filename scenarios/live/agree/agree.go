@@ -51,20 +51,20 @@ func (r *Row) ran() bool { return r.Refused == "" && r.Failed == "" }
 // not count as a difference. A law that was exercised only in the simulated run does. Laws that the method unrecorded
 // returns are omitted.
 func (r *Row) Differences() (all []difference) {
-	return r.apart(func(d *difference) bool { return !d.unrecorded() })
+	return r.differencesWhere(func(d *difference) bool { return !d.unrecorded() })
 }
 
 // unrecorded returns the laws that cannot be compared. The real servers do not record why keys vanish, so these laws
 // are unchecked there, or their causes are unknown.
-func (r *Row) unrecorded() []difference { return r.apart((*difference).unrecorded) }
+func (r *Row) unrecorded() []difference { return r.differencesWhere((*difference).unrecorded) }
 
 // unrecorded reports whether the outcomes differ only because the real servers do not record why keys vanish.
 func (d *difference) unrecorded() bool {
 	return d.Live.Unrecorded && (d.Live.Outcome == checker.Unchecked || d.Live.Outcome == d.Simulated.Outcome)
 }
 
-// apart returns the differences for which the given function returns true.
-func (r *Row) apart(counts func(*difference) bool) (all []difference) {
+// differencesWhere returns the differences for which the given function returns true.
+func (r *Row) differencesWhere(counts func(*difference) bool) (all []difference) {
 	if !r.ran() {
 		return nil
 	}

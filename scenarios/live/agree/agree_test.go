@@ -264,8 +264,8 @@ func TestWhatRealServersDoNotRecordIsNoDifference(t *testing.T) {
 	}
 }
 
-// three lists three scenarios. The tests make the second one fail.
-var three = []string{"kleppmann-gc-pause", "single-restart-forgets", "setnx-holder-crash"}
+// scenarioNames lists three scenarios. The tests make the second one fail.
+var scenarioNames = []string{"kleppmann-gc-pause", "single-restart-forgets", "setnx-holder-crash"}
 
 // TestAScenarioThatCannotBeRunIsARow checks that if a scenario cannot be run, the others are still run. A failed run is
 // repeated, unless its start was already attempted several times. If a run succeeds and a later one fails, the outcome
@@ -318,14 +318,14 @@ func TestAScenarioThatCannotBeRunIsARow(t *testing.T) {
 			var rows []Row
 			run := 0
 			real := func(_ context.Context, s *scenarios.Scenario) (*live.Result, error) {
-				if s.Name != three[1] {
+				if s.Name != scenarioNames[1] {
 					return fine(s)
 				}
 				run++
 				return test.real(run, s)
 			}
 			one := campaign.Crew{Workers: 1}
-			err := Run(context.Background(), one, three, real, func(r Row) { rows = append(rows, r) })
+			err := Run(context.Background(), one, scenarioNames, real, func(r Row) { rows = append(rows, r) })
 			if err != nil || len(rows) != 3 || counts(rows) != test.want || rows[1].Runs != test.runs ||
 				rows[1].Failed != test.why {
 				t.Errorf("%v %+v, %d runs, %q", err, counts(rows), rows[1].Runs, rows[1].Failed)
@@ -363,7 +363,7 @@ func TestAnInterruptKeepsTheRows(t *testing.T) {
 			var rows []Row
 			run := 0
 			real := func(_ context.Context, s *scenarios.Scenario) (*live.Result, error) {
-				if s.Name == three[1] {
+				if s.Name == scenarioNames[1] {
 					s = other
 					if run++; run == test.in {
 						cancel()
@@ -376,7 +376,7 @@ func TestAnInterruptKeepsTheRows(t *testing.T) {
 				return &live.Result{Result: r}, err
 			}
 			one := campaign.Crew{Workers: 1}
-			if err := Run(ctx, one, three, real, func(r Row) { rows = append(rows, r) }); err != nil {
+			if err := Run(ctx, one, scenarioNames, real, func(r Row) { rows = append(rows, r) }); err != nil {
 				t.Fatal(err)
 			}
 			if len(rows) < 2 || counts(rows[:2]) != test.want || rows[1].Failed != test.why ||

@@ -122,7 +122,7 @@ func tableRow(r *Row) document.Row {
 		scale = fmt.Sprintf("÷ %d", r.Scaled)
 	}
 	d.Cells = document.Cells(scale, wall(r.Simulated.Wall), wall(r.Live.Wall))
-	note(document.Plain, broken(r.Simulated.Verdict)+again(r))
+	note(document.Plain, broken(r.Simulated.Verdict)+repetitions(r))
 	if list := notRecorded(r); len(list) > 0 {
 		note(document.Plain, "not compared, because real members do not record it: "+strings.Join(list, ", "))
 	}
@@ -154,8 +154,8 @@ func failed(r *Row) string {
 	return fmt.Sprintf("failed in %s: %s", text.Count(max(r.Runs, 1), "run"), why)
 }
 
-// again describes how many times the scenario was run in real time. It returns "" if it was run only once.
-func again(r *Row) string {
+// repetitions describes how many times the scenario was run in real time. It returns "" if it was run only once.
+func repetitions(r *Row) string {
 	switch {
 	case r.Runs < 2:
 		return ""
@@ -224,7 +224,7 @@ func (a *Agreement) suite() document.Suite {
 	for i := range a.Rows {
 		r := &a.Rows[i]
 		c := document.Case{Group: r.Name, Name: "simulated and real", Result: document.Passed,
-			Message: broken(r.Simulated.Verdict) + again(r)}
+			Message: broken(r.Simulated.Verdict) + repetitions(r)}
 		if why := r.Refused + failed(r); why != "" {
 			c.Result, c.Message = document.Undecided, why
 		}

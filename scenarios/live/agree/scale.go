@@ -19,8 +19,8 @@ const (
 )
 
 // networkDelay is the network delay of scenarios that specify none. A fault that is due before tooEarly is moved to the
-// time movedTo, because a client needs a few tenths of a millisecond to send its first message, and the host may delay
-// it further.
+// time movedTo. A client needs a few tenths of a millisecond to send its first message, and the host may delay this
+// message further.
 const (
 	networkDelay = "12ms..20ms"
 	tooEarly     = time.Millisecond

@@ -122,7 +122,7 @@ func (s *stream) read(conn net.Conn) {
 		}
 		revision := latest
 		x.Do(func() {
-			x.m.cluster.records.after(revision, func() {
+			x.m.cluster.records.whenRecorded(revision, func() {
 				if !s.over && !x.IsOver() {
 					s.pieces++
 					x.m.Host.Push(s.id, sim.Key(s.pieces), b)

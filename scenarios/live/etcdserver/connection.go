@@ -91,7 +91,7 @@ func (c *connection) answered(q *request, message string, err error) {
 			r.ttls[lease] = time.Duration(response.TTL) * time.Second
 		}
 	}
-	r.after(response.Revision, func() {
+	r.whenRecorded(response.Revision, func() {
 		if err == nil || undone(err) {
 			r.puts = slices.DeleteFunc(r.puts, func(o *request) bool { return o == q })
 		}
@@ -161,7 +161,7 @@ func (c *connection) heard(s *conversation, message string) {
 	for i := range response.Events {
 		key = key.Text(response.Events[i].Key)
 	}
-	c.life.m.cluster.records.after(response.Revision, func() { c.send(s, key, record(&s.call, message)) })
+	c.life.m.cluster.records.whenRecorded(response.Revision, func() { c.send(s, key, record(&s.call, message)) })
 }
 
 // send replies to the oldest message that has no response yet. If key is set, the response answers no message, and send

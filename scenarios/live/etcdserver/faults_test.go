@@ -66,7 +66,7 @@ func (p *player) insist(server sim.ProcessID, of history.Attempt, c etcd.Call) {
 
 // shows waits until the key has the given value on a member.
 func (p *player) shows(server sim.ProcessID, key, value string) {
-	p.until(server, "", own(key), func(r etcd.Response) bool { return len(r.Keys) > 0 && r.Keys[0].Value == value })
+	p.until(server, "", readOwn(key), func(r etcd.Response) bool { return len(r.Keys) > 0 && r.Keys[0].Value == value })
 }
 
 // lacks waits until a range call to a member returns no keys.
@@ -74,8 +74,10 @@ func (p *player) lacks(server sim.ProcessID, c etcd.Call) {
 	p.until(server, "", c, func(r etcd.Response) bool { return r.Count == 0 })
 }
 
-// own returns a call that reads a key from a member's own state, without a quorum.
-func own(key string) etcd.Call { return etcd.Op{Kind: etcd.Range, Key: key, Serializable: true}.Call() }
+// readOwn returns a call that reads a key from a member's own state, without a quorum.
+func readOwn(key string) etcd.Call {
+	return etcd.Op{Kind: etcd.Range, Key: key, Serializable: true}.Call()
+}
 
 func get(key string) etcd.Call { return etcd.Op{Kind: etcd.Range, Key: key}.Call() }
 
@@ -98,9 +100,9 @@ func (p *player) onLoop(f func()) {
 	p.Sleep(time.Millisecond)
 }
 
-// both executes the function play with three simulated members, and then with three real ones. In both cases the client
-// must record the same results, and the same keys must appear and vanish.
-func both(t *testing.T, play func(p *player)) {
+// onBoth executes the function play with three simulated members, and then with three real ones. In both cases the
+// client must record the same results, and the same keys must appear and vanish.
+func onBoth(t *testing.T, play func(p *player)) {
 	t.Helper()
 	t.Parallel()
 	testkit.Needs(t, program)
@@ -128,7 +130,7 @@ func both(t *testing.T, play func(p *player)) {
 // TestKeysGo checks that keys vanish when their lease ends or is revoked, and when they are deleted.
 func TestKeysGo(t *testing.T) {
 	testkit.FullOnly(t)
-	both(t, func(p *player) {
+	onBoth(t, func(p *player) {
 		for i, c := range []etcd.Call{etcd.KeepLeaseAlive(1), etcd.RevokeLease(2), remove("l/3"),
 			ifCreated('>', 1, etcd.Op{Kind: etcd.Delete, Key: "l/4"})} {
 			id, ttl := int64(i+1), int64(60)
@@ -160,7 +162,7 @@ func TestALeaderThatStops(t *testing.T) {
 }
 
 func leaderStops(t *testing.T, how sim.Stop) {
-	both(t, func(p *player) {
+	onBoth(t, func(p *player) {
 		p.say(p.ask("etcd-1", patiently, "client-1/1", etcd.GrantLease(60, 7)))
 		p.say(p.ask("etcd-1", patiently, "client-1/1", put("l/7", "x", 7)))
 		p.shows("etcd-2", "l/7", "x")
@@ -172,8 +174,8 @@ func leaderStops(t *testing.T, how sim.Stop) {
 		p.shows("etcd-1", "m", "y")
 		p.shows("etcd-3", "m", "y")
 		p.insist("etcd-1", "client-2/1", remove("l/7"))
-		p.lacks("etcd-2", own("l/7"))
-		p.lacks("etcd-3", own("l/7"))
+		p.lacks("etcd-2", readOwn("l/7"))
+		p.lacks("etcd-3", readOwn("l/7"))
 	})
 }
 
@@ -181,7 +183,7 @@ func leaderStops(t *testing.T, how sim.Stop) {
 // Until the cut is healed, it must not answer any request that needs a quorum.
 func TestAMemberThatIsCutOff(t *testing.T) {
 	testkit.FullOnly(t)
-	both(t, func(p *player) {
+	onBoth(t, func(p *player) {
 		each := func(f func(from, to sim.ProcessID)) {
 			p.onLoop(func() {
 				for _, other := range []sim.ProcessID{"etcd-1", "etcd-2"} {
@@ -196,7 +198,7 @@ func TestAMemberThatIsCutOff(t *testing.T) {
 		p.say(p.ask("etcd-1", patiently, "client-1/2", put("a", "after", 0)))
 		p.say(p.ask("etcd-3", 300*time.Millisecond, "", get("a")))
 		p.conn++
-		p.say(p.ask("etcd-3", patiently, "", own("a")))
+		p.say(p.ask("etcd-3", patiently, "", readOwn("a")))
 		each(p.w.Heal)
 		p.shows("etcd-3", "a", "after")
 		p.shows("etcd-2", "a", "after")
@@ -206,9 +208,9 @@ func TestAMemberThatIsCutOff(t *testing.T) {
 // TestAMemberThatIsPaused checks that a paused member answers once it is resumed.
 func TestAMemberThatIsPaused(t *testing.T) {
 	testkit.FullOnly(t)
-	both(t, func(p *player) {
+	onBoth(t, func(p *player) {
 		p.onLoop(func() { p.w.Pause("etcd-2") })
-		p.say(p.ask("etcd-2", 300*time.Millisecond, "", own("a")))
+		p.say(p.ask("etcd-2", 300*time.Millisecond, "", readOwn("a")))
 		p.conn++
 		p.say(p.ask("etcd-1", patiently, "client-1/1", put("a", "meanwhile", 0)))
 		p.onLoop(func() { p.w.Resume("etcd-2") })

@@ -82,7 +82,7 @@ func (m *member) launch() error {
 		return err
 	}
 	err = m.Daemon.Await(func() bool { return fleet.Listens(m.Daemon.PID(), peers) }, "does not listen", patience,
-		again, nil)
+		retryDelay, nil)
 	if err == nil {
 		m.Port.Open(peers.String())
 	}
@@ -157,7 +157,7 @@ func (f *cluster) enthrone() error {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(again):
+		case <-time.After(retryDelay):
 		}
 	}
 }

@@ -47,14 +47,14 @@ func (x *life) await() bool {
 		}
 		select {
 		case <-x.Context.Done():
-		case <-time.After(again):
+		case <-time.After(retryDelay):
 		}
 	}
 	return false
 }
 
-// again is the delay before a request that the member could not answer is repeated.
-const again = 5 * time.Millisecond
+// retryDelay is the delay before a request that the member could not answer is repeated.
+const retryDelay = 5 * time.Millisecond
 
 // accepts waits until the process accepts requests. It returns false if the member stops or ctx is done before that.
 func (x *life) accepts(ctx context.Context) bool {

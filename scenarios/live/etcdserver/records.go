@@ -36,8 +36,8 @@ type wait struct {
 	then     func()
 }
 
-// after calls f once all revisions up to the given one are recorded.
-func (r *records) after(revision int64, f func()) {
+// whenRecorded calls f once all revisions up to the given one are recorded.
+func (r *records) whenRecorded(revision int64, f func()) {
 	if revision <= r.upTo {
 		f()
 		return

@@ -41,14 +41,14 @@ func TestRevisionsAreRecordedOnce(t *testing.T) {
 	}
 	var answered []string
 	for _, revision := range []int64{3, 1, 2} {
-		r.after(revision, func() { answered = append(answered, fmt.Sprint(revision, " after ", len(said))) })
+		r.whenRecorded(revision, func() { answered = append(answered, fmt.Sprint(revision, " after ", len(said))) })
 	}
 	r.take(m, 1, []change{set("l/1", "a", 7)})
 	r.take(m, 1, []change{set("l/1", "a", 7)})
 	r.take(m, 2, []change{set("m", "x", 0), set("n", "x", 0)})
 	gone := change{WatchEvent: etcd.WatchEvent{KeyValue: etcd.KeyValue{Key: "l/1"}, Deleted: true}}
 	r.take(m, 3, []change{gone, set("l/1", "a", 0)})
-	r.after(2, func() { answered = append(answered, "at once") })
+	r.whenRecorded(2, func() { answered = append(answered, "at once") })
 	forever := history.Never.String()
 	if want := []string{"key-set l/1 of A  2.000 s", "key-set m of   " + forever, "key-set n of B  " + forever,
 		"key-gone l/1 of A not recorded 0.000 s", "key-set l/1 of   " + forever}; !slices.Equal(said, want) {

@@ -190,9 +190,9 @@ func (p *Port) forget(e *end) {
 	p.ends = slices.DeleteFunc(p.ends, func(o *end) bool { return o == e })
 }
 
-// up handles a start of the server. ready is closed once its process accepts connections. The process does not know
-// about connections of the previous process.
-func (p *Port) up(h sim.Host, ready <-chan struct{}) {
+// started handles a start of the server. ready is closed once its process accepts connections. The process does not
+// know about connections of the previous process.
+func (p *Port) started(h sim.Host, ready <-chan struct{}) {
 	if p == nil {
 		return
 	}
@@ -210,9 +210,9 @@ func (p *Port) up(h sim.Host, ready <-chan struct{}) {
 	}
 }
 
-// off handles a power failure of the server's machine. Everything that the process has already sent is still delivered,
-// and its connections vanish without notice.
-func (p *Port) off() {
+// powerOff handles a power failure of the server's machine. Everything that the process has already sent is still
+// delivered, and its connections vanish without notice.
+func (p *Port) powerOff() {
 	if p == nil {
 		return
 	}

@@ -43,7 +43,7 @@ func (l *Lives) Begin(h sim.Host) *Life {
 	x := &Life{lives: l, before: l.ended, booted: make(chan struct{}), ended: make(chan struct{})}
 	x.Context, l.end = context.WithCancel(context.Background())
 	l.ended, l.Host = x.ended, h
-	l.Port.up(h, x.booted)
+	l.Port.started(h, x.booted)
 	return x
 }
 
@@ -70,7 +70,7 @@ func (x *Life) Stop(how sim.Stop, end func() error) {
 	l := x.lives
 	l.end()
 	if how != sim.ShutDown {
-		l.Port.off()
+		l.Port.powerOff()
 		l.Daemon.Kill()
 	}
 	go func() {

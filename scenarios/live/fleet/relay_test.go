@@ -34,14 +34,14 @@ type server struct {
 
 var _ sim.Peer = (*server)(nil)
 
-func (s *server) Start(h sim.Host) { s.up(h, s.ready) }
+func (s *server) Start(h sim.Host) { s.started(h, s.ready) }
 func (s *server) Receive(_ sim.ProcessID, body any) {
 	s.arrived = append(s.arrived, s.w.Now())
 	body.(*chunk).arrive()
 }
 func (s *server) Stop(how sim.Stop) {
 	if how != sim.ShutDown {
-		s.off()
+		s.powerOff()
 	}
 }
 func (s *server) Serve(*sim.Incoming)   {}
@@ -263,8 +263,8 @@ func TestTheWorldBeginsInTheMidst(t *testing.T) {
 	}
 }
 
-// since returns the arrival times of messages, beginning with the nth.
-func (s *server) since(n int) []sim.Time { return slices.Clone(s.arrived[n:]) }
+// arrivalsSince returns the arrival times of messages, beginning with the nth.
+func (s *server) arrivalsSince(n int) []sim.Time { return slices.Clone(s.arrived[n:]) }
 
 func TestCutsHoldOneDirection(t *testing.T) {
 	r := newRig(t)
@@ -291,7 +291,7 @@ func TestCutsHoldOneDirection(t *testing.T) {
 	b.hears("one")
 	b.hears("two")
 	r.do(func() {
-		for _, at := range r.b.since(arrived) {
+		for _, at := range r.b.arrivalsSince(arrived) {
 			if at < healed+sim.Time(travel) {
 				t.Errorf("something has come at %v, and the cut healed at %v", at, healed)
 			}
@@ -321,7 +321,7 @@ func TestDelaysHoldBytes(t *testing.T) {
 		b.hears("late")
 		b.hears("behind")
 		r.do(func() {
-			for _, at := range r.b.since(arrived) {
+			for _, at := range r.b.arrivalsSince(arrived) {
 				if at < begun+sim.Time(by+travel) {
 					t.Errorf("something has come %v after the delay began", (at - begun).Duration())
 				}

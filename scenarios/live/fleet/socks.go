@@ -30,8 +30,8 @@ func (p *Port) Serve(addresses ...netip.AddrPort) {
 	p.places = addresses
 }
 
-// at returns the port of the server whose process listens on an address, or nil if there is none.
-func (r *Relay) at(a netip.AddrPort) *Port {
+// portAt returns the port of the server whose process listens on an address, or nil if there is none.
+func (r *Relay) portAt(a netip.AddrPort) *Port {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, p := range r.ports {
@@ -46,7 +46,7 @@ func (r *Relay) at(a netip.AddrPort) *Port {
 func (r *Relay) serveSOCKS(caller *Port, tcp *net.TCPConn) {
 	r.running.Go(func() {
 		to, err := asked(tcp)
-		called := r.at(to)
+		called := r.portAt(to)
 		if err != nil || called == nil {
 			tcp.Close()
 			return

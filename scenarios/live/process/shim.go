@@ -71,8 +71,8 @@ type Shim struct {
 // mono is what the clock shows then, both in ns. ppm is the deviation of the rate.
 type segment struct{ base, mono, ppm int64 }
 
-// at returns the value of the clock at the given time of the machine's monotonic clock.
-func (s segment) at(now int64) int64 {
+// valueAt returns the value of the clock at the given time of the machine's monotonic clock.
+func (s segment) valueAt(now int64) int64 {
 	past := now - s.base
 	return s.mono + past + past/1_000_000*s.ppm + past%1_000_000*s.ppm/1_000_000
 }
@@ -126,7 +126,7 @@ func (s *Shim) SetClocks(h sim.Host) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.origin.instant(h)
-	s.segment = segment{now, s.segment.at(now), ppm}
+	s.segment = segment{now, s.segment.valueAt(now), ppm}
 	s.version += 2
 	return errors.Join(s.write(fieldVersion, s.version-1),
 		s.write(fieldBase, now, s.segment.mono, h.Wall(), ppm), s.write(fieldVersion, s.version))

@@ -111,8 +111,8 @@ func add(list []history.Event, e history.Event, stood *history.Event) []history.
 	return list
 }
 
-// same compares the records of the simulated and the real server.
-func same(t *testing.T, name string, model, reality []string, asked []string) {
+// compareRecords compares the records of the simulated and the real server.
+func compareRecords(t *testing.T, name string, model, reality []string, asked []string) {
 	t.Helper()
 	for i := range max(len(model), len(reality)) {
 		m, r := "nothing", "nothing"
@@ -128,14 +128,14 @@ func same(t *testing.T, name string, model, reality []string, asked []string) {
 			}
 			t.Fatalf("%s: record %d: simulated\n  %s\nreal\n  %s\nafter\n  %s\nwhere was asked\n  %s", name, i,
 				next(model), next(reality), strings.Join(model[max(i-5, 0):min(i, len(model))], "\n  "),
-				strings.Join(around(asked, m, r), "\n  "))
+				strings.Join(precedingRequests(asked, m, r), "\n  "))
 		}
 	}
 }
 
-// around returns the requests that led to the given records, which differ between the simulated and the real server. It
-// also returns the four requests before each of these requests.
-func around(asked []string, records ...string) (list []string) {
+// precedingRequests returns the requests that led to the given records, which differ between the simulated and the real
+// server. It also returns the four requests before each of these requests.
+func precedingRequests(asked []string, records ...string) (list []string) {
 	for i := range asked {
 		of, _, _ := strings.Cut(asked[i], " ")
 		for _, r := range records {
@@ -170,8 +170,8 @@ func simulatedFleet(t *testing.T, add func(w *sim.World), main func(c *client)) 
 	return recorded(w)
 }
 
-// one returns a random word from words, which are separated by '|'.
-func one(r *rand.Rand, words string) string {
+// oneOf returns a random word from words, which are separated by '|'.
+func oneOf(r *rand.Rand, words string) string {
 	list := strings.Split(words, "|")
 	return list[r.IntN(len(list))]
 }
@@ -195,31 +195,31 @@ const lasting = "60000|100000|140000"
 
 // draw returns a random command. All values of a key have the same type.
 func draw(r *rand.Rand) []string {
-	k, h, z, s, l := one(r, "a|b|c"), one(r, "h|i"), one(r, "z|y"), one(r, "s|t"), one(r, "l|m")
-	v, f, px := one(r, "v|w"), one(r, "x|y"), one(r, lasting)
+	k, h, z, s, l := oneOf(r, "a|b|c"), oneOf(r, "h|i"), oneOf(r, "z|y"), oneOf(r, "s|t"), oneOf(r, "l|m")
+	v, f, px := oneOf(r, "v|w"), oneOf(r, "x|y"), oneOf(r, lasting)
 	all := [][]string{
 		{"SET", k, v, "NX", "PX", px}, {"SET", k, v, "NX", "PX", px}, {"SET", k, v, "PX", px}, {"SET", k, v},
 		{"SET", k, v, "KEEPTTL"}, {"SET", k, v, "XX", "GET"}, {"GET", k}, {"GETDEL", k}, {"DEL", k}, {"DEL", k, h, z},
 		{"GETSET", k, v}, {"GETEX", k, "PX", px}, {"GETEX", k, "PERSIST"}, {"SETNX", k, v}, {"APPEND", k, v},
-		{"MSET", k, v, one(r, "a|b|c"), v}, {"UNLINK", k},
+		{"MSET", k, v, oneOf(r, "a|b|c"), v}, {"UNLINK", k},
 		{"PEXPIRE", k, px}, {"PEXPIRE", k, px, "GT"}, {"PEXPIRE", h, px}, {"PEXPIRE", z, px}, {"PERSIST", k},
-		{"PEXPIRE", k, "-1"}, {"EXPIREAT", k, "1"}, {"INCR", one(r, "n|o")}, {"DECR", one(r, "n|o")},
+		{"PEXPIRE", k, "-1"}, {"EXPIREAT", k, "1"}, {"INCR", oneOf(r, "n|o")}, {"DECR", oneOf(r, "n|o")},
 		{"EVAL", compareAndDelete, "1", k, v}, {"EVAL", compareAndExpire, "1", k, v, px},
 		{"EVAL", reentrant, "1", h, px, f}, {"EVAL", reentrantRelease, "1", h, f},
-		{"EVAL", semaphore, "1", z, one(r, "1|2|3|4"),
-			one(r, "1|2|3|4|5") + fmt.Sprintf(".%06d", r.IntN(1e6)), one(r, "p|q|r|s")},
+		{"EVAL", semaphore, "1", z, oneOf(r, "1|2|3|4"),
+			oneOf(r, "1|2|3|4|5") + fmt.Sprintf(".%06d", r.IntN(1e6)), oneOf(r, "p|q|r|s")},
 		{"HSET", h, f, v}, {"HSET", h, f, v, "mode", "read"}, {"HDEL", h, f}, {"HINCRBY", h, "count", "1"},
 		{"HSETNX", h, f, v},
-		{"ZADD", z, one(r, "1|2|3"), f}, {"ZREM", z, f}, {"ZREMRANGEBYSCORE", z, "-inf", "2"}, {"SADD", s, f},
-		{"SREM", s, f}, {"RPUSH", l, v}, {"LPOP", l}, {"RENAME", k, one(r, "a|b|c")}, {"COPY", k, one(r, "d|e")},
-		{"COPY", k, one(r, "d|e"), "REPLACE"}, {"WATCH", k}, {"FLUSHALL"}, {"EXISTS", k, h},
+		{"ZADD", z, oneOf(r, "1|2|3"), f}, {"ZREM", z, f}, {"ZREMRANGEBYSCORE", z, "-inf", "2"}, {"SADD", s, f},
+		{"SREM", s, f}, {"RPUSH", l, v}, {"LPOP", l}, {"RENAME", k, oneOf(r, "a|b|c")}, {"COPY", k, oneOf(r, "d|e")},
+		{"COPY", k, oneOf(r, "d|e"), "REPLACE"}, {"WATCH", k}, {"FLUSHALL"}, {"EXISTS", k, h},
 	}
 	return all[r.IntN(len(all))]
 }
 
-// apart returns random commands, no two of which change the same key. This is necessary because if a transaction
-// changes a key several times, the records of a real server contain only the result.
-func apart(r *rand.Rand, n int) (all [][]string) {
+// disjointCommands returns random commands, no two of which change the same key. This is necessary because if a
+// transaction changes a key several times, the records of a real server contain only the result.
+func disjointCommands(r *rand.Rand, n int) (all [][]string) {
 	taken := map[string]bool{"FLUSHALL": true}
 	for len(all) < n {
 		args := draw(r)
@@ -261,7 +261,7 @@ func TestWhatARemovalByScoreLeaves(t *testing.T) {
 	if !slices.Equal(answers, asked) {
 		t.Errorf("simulated %s\nreal      %s", answers, asked)
 	}
-	same(t, "scores", model, reality, asked)
+	compareRecords(t, "scores", model, reality, asked)
 	want := []string{"key-gone y ends of client-1/1 by  expired", "key-set y again of client-1/2 by client-1/2",
 		"key-gone y stays of client-1/1 by  expired", "key-set y stays of client-1/3 by client-1/3"}
 	for _, words := range want {
@@ -293,13 +293,13 @@ func TestModelAndRealityTellTheSame(t *testing.T) {
 			for range 400 {
 				switch r.IntN(12) {
 				case 0:
-					k := one(r, "a|b|h|z|s|l")
+					k := oneOf(r, "a|b|h|z|s|l")
 					if do("PEXPIRE", k, "20") == ":1\r\n" {
 						c.until(":0\r\n", "EXISTS", k)
 					}
 				case 1:
 					do("MULTI")
-					for _, args := range apart(r, 3) {
+					for _, args := range disjointCommands(r, 3) {
 						do(args...)
 					}
 					do("EXEC")
@@ -317,6 +317,6 @@ func TestModelAndRealityTellTheSame(t *testing.T) {
 				t.Fatalf("seed %d, answers:\n   simulated %s\n   real      %s", seed, m, r)
 			}
 		}
-		same(t, fmt.Sprint("seed ", seed), model, reality, asked[1])
+		compareRecords(t, fmt.Sprint("seed ", seed), model, reality, asked[1])
 	}
 }

@@ -64,7 +64,7 @@ func TestRestartsTellTheSame(t *testing.T) {
 			name := fmt.Sprintf("%v, %s", persistence, stops[how])
 			model := simulated(t, redis.Config{Persistence: persistence}, play)
 			reality := start(t, Config{Persistence: persistence}, unsynced, slow).play(play)
-			same(t, name, linesOf(model), linesOf(reality), nil)
+			compareRecords(t, name, linesOf(model), linesOf(reality), nil)
 			if lost := strings.Count(strings.Join(linesOf(reality), "\n"), "lost in crash"); (lost > 0) !=
 				(persistence == store.None || how == sim.LoseAllState ||
 					how == sim.PowerLoss && persistence != store.Always) {

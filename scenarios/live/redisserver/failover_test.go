@@ -68,7 +68,7 @@ func TestFailoversAreRecordedAlike(t *testing.T) {
 	played = 1
 	reality := start(t, Config{Groups: [][]sim.ProcessID{names}, Sentinel: "sentinel",
 		ReconfigureAfter: reconfigureAfter, Promoted: promoted(1)}).play(play)
-	same(t, "failover", linesOf(model), linesOf(reality), nil)
+	compareRecords(t, "failover", linesOf(model), linesOf(reality), nil)
 	if a, b := fmt.Sprintf("%q", asked[0]), fmt.Sprintf("%q", asked[1]); a != b {
 		t.Errorf("answers:\n   simulated %s\n   real      %s", a, b)
 	}
@@ -117,7 +117,7 @@ func TestSentinelFailsOverByItself(t *testing.T) {
 	played = 1
 	reality := start(t, Config{Groups: [][]sim.ProcessID{names}, Sentinel: "sentinel", DownAfter: downAfter,
 		ReconfigureAfter: reconfigureAfter}).play(play)
-	same(t, "failover", linesOf(model), linesOf(reality), nil)
+	compareRecords(t, "failover", linesOf(model), linesOf(reality), nil)
 	if a, b := fmt.Sprintf("%q", asked[0]), fmt.Sprintf("%q", asked[1]); a != b {
 		t.Errorf("answers:\n   simulated %s\n   real      %s", a, b)
 	}

@@ -43,7 +43,7 @@ func TestPausedServerDoesNothing(t *testing.T) {
 		}
 		c.w.Resume("redis-1")
 	})
-	same(t, "pause", linesOf(model), linesOf(reality), nil)
+	compareRecords(t, "pause", linesOf(model), linesOf(reality), nil)
 }
 
 // TestAnOperatorRemovesKeys deletes keys and flushes the server, as an operator does. The records must be the same as
@@ -71,7 +71,8 @@ func TestAnOperatorRemovesKeys(t *testing.T) {
 		c.sendAs("client-2/3", "SET", "lock", "5", "NX")
 		c.sendAs("client-2/3", "FLUSHALL")
 	}
-	same(t, "removal", linesOf(simulated(t, redis.Config{}, play)), linesOf(start(t, Config{}).play(play)), nil)
+	compareRecords(t, "removal", linesOf(simulated(t, redis.Config{}, play)),
+		linesOf(start(t, Config{}).play(play)), nil)
 }
 
 // TestWhatAnOperatorCannotDoToRealServers checks that two faults caused by operators are refused with the reason.
@@ -104,7 +105,7 @@ func TestStopOfAPausedServer(t *testing.T) {
 		}
 		model := simulated(t, redis.Config{Persistence: store.Always}, play)
 		reality := start(t, Config{Persistence: store.Always}).play(play)
-		same(t, stops[how], linesOf(model), linesOf(reality), nil)
+		compareRecords(t, stops[how], linesOf(model), linesOf(reality), nil)
 	}
 }
 
@@ -130,7 +131,8 @@ func TestClocksThatJump(t *testing.T) {
 		c.Sleep(300 * time.Millisecond) // time for the background cycle of the simulated node
 	}
 	jump := nemesis.Fault{Kind: nemesis.Jump, Target: "redis-1", By: time.Second}
-	same(t, "jumps", linesOf(simulated(t, redis.Config{}, play)), linesOf(start(t, Config{}, jump).play(play)), nil)
+	compareRecords(t, "jumps", linesOf(simulated(t, redis.Config{}, play)),
+		linesOf(start(t, Config{}, jump).play(play)), nil)
 }
 
 // TestClocksThatDrift checks that a clock at ten times the true rate advances by at least ten seconds in one second,

@@ -120,8 +120,8 @@ func endpointOf(address string) (e endpoint, err error) {
 	return e, nil
 }
 
-// soon is the time within which a user's server must answer a request.
-const soon = 5 * time.Second
+// answerLimit is the time within which a user's server must answer a request.
+const answerLimit = 5 * time.Second
 
 // suits returns the reason why a server cannot be used, or nil if it can. It tries the commands that the run needs, on
 // a key that does not exist.
@@ -131,7 +131,7 @@ func (c Foreign) suits(e endpoint) error {
 		return err
 	}
 	defer w.close()
-	_ = w.conn.SetDeadline(time.Now().Add(soon))
+	_ = w.conn.SetDeadline(time.Now().Add(answerLimit))
 	v, err := w.ask("PING")
 	switch {
 	case err != nil:

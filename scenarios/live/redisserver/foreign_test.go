@@ -181,7 +181,7 @@ func words(command string) []string {
 }
 
 // TestScriptsOnServersOfTheUsers checks that scripts of lock libraries work on a user's server, even if clients name
-// them by their SHA-1, and that the keys that they write get a time to live immediately.
+// them by their SHA-1. The keys that these scripts write must get a time to live immediately.
 func TestScriptsOnServersOfTheUsers(t *testing.T) {
 	here, w := users(t)
 	const take = `local n = 0

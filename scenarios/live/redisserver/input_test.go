@@ -26,7 +26,7 @@ func TestProgramsThatAreNoRedisServer(t *testing.T) {
 			"redis-1: redis-1: redis-server ended by itself: it ended with exit status 1; it printed\n  # Fatal: no " +
 			"such thing",
 	} {
-		t.Setenv("PATH", filepath.Dir(testkit.Script(t, usual, script))+":"+path)
+		t.Setenv("PATH", filepath.Dir(testkit.Script(t, usualName, script))+":"+path)
 		_, err := Launch(Config{Keeper: newKeeper(t), Groups: alone}, nil)
 		if err == nil || err.Error() != want {
 			t.Errorf("%s:\n got %v\nwant %s", script, err, want)

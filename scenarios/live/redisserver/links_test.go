@@ -20,10 +20,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// both executes the function play with a group of simulated servers, and then with a group of real ones. The two
+// onBoth executes the function play with a group of simulated servers, and then with a group of real ones. The two
 // executions must result in the same records, the same promotions, and the same texts reported by the client. If the
 // configuration has a Sentinel, it watches the servers.
-func both(t *testing.T, c Config, play func(c *client, say func(string))) {
+func onBoth(t *testing.T, c Config, play func(c *client, say func(string))) {
 	t.Helper()
 	testkit.Needs(t, "redis-server")
 	names := c.Groups[0]
@@ -51,7 +51,7 @@ func both(t *testing.T, c Config, play func(c *client, say func(string))) {
 	}, at(0))
 	c.Promoted = promoted(1)
 	reality := start(t, c).play(at(1))
-	same(t, "links", linesOf(model), linesOf(reality), nil)
+	compareRecords(t, "links", linesOf(model), linesOf(reality), nil)
 	if !slices.Equal(said[0], said[1]) {
 		t.Errorf("said:\n   simulated %q\n   real      %q", said[0], said[1])
 	}
@@ -85,7 +85,7 @@ func (c *client) follows(name sim.ProcessID, want string, args ...string) {
 // follows the server that the Sentinel has promoted.
 func TestMasterThatIsCutOff(t *testing.T) {
 	testkit.FullOnly(t)
-	both(t, watched(), func(c *client, say func(string)) {
+	onBoth(t, watched(), func(c *client, say func(string)) {
 		c.sendAs("client-1/1", "SET", "both", "1", "PX", "100000")
 		say(string(c.sendAs("client-1/1", "WAIT", "1", "60000").Raw()))
 		observer := c.subscribe()
@@ -116,7 +116,7 @@ func TestDeathBehindACut(t *testing.T) {
 	testkit.FullOnly(t)
 	c := watched()
 	c.Persistence = store.Always
-	both(t, c, func(c *client, say func(string)) {
+	onBoth(t, c, func(c *client, say func(string)) {
 		c.sendAs("client-1/1", "SET", "both", "1", "PX", "100000")
 		say(string(c.sendAs("client-1/1", "WAIT", "1", "60000").Raw()))
 		observer := c.subscribe()
@@ -140,7 +140,7 @@ func TestDeathBehindACut(t *testing.T) {
 func TestWhatWasSentBeforeADeathArrives(t *testing.T) {
 	testkit.FullOnly(t)
 	for range 5 {
-		both(t, watched(), func(c *client, say func(string)) {
+		onBoth(t, watched(), func(c *client, say func(string)) {
 			observer := c.subscribe()
 			c.sendAs("client-1/1", "SET", "lock", "1", "PX", "100000")
 			c.w.Stop(pair[0], sim.PowerLoss)
@@ -156,7 +156,7 @@ func TestWhatWasSentBeforeADeathArrives(t *testing.T) {
 // direction and acknowledgments in the other, so only one of them stops.
 func TestCutsOfOneDirection(t *testing.T) {
 	testkit.FullOnly(t)
-	both(t, Config{Groups: [][]sim.ProcessID{pair}}, func(c *client, say func(string)) {
+	onBoth(t, Config{Groups: [][]sim.ProcessID{pair}}, func(c *client, say func(string)) {
 		reads := func(want, key string) {
 			c.server = pair[1]
 			c.until(want, "GET", key)
@@ -190,7 +190,7 @@ func TestCutsOfOneDirection(t *testing.T) {
 func TestDelaysBetweenServers(t *testing.T) {
 	testkit.FullOnly(t)
 	const late = 700 * time.Millisecond
-	both(t, Config{Groups: [][]sim.ProcessID{pair}}, func(c *client, say func(string)) {
+	onBoth(t, Config{Groups: [][]sim.ProcessID{pair}}, func(c *client, say func(string)) {
 		takes := func(of history.Attempt) (long bool) {
 			c.sendAs(of, "SET", "lock", string(of), "PX", "100000")
 			begin := c.Monotonic()
@@ -214,7 +214,7 @@ func TestDelaysBetweenServers(t *testing.T) {
 func TestMinReplicasBehindACut(t *testing.T) {
 	testkit.FullOnly(t)
 	c := Config{Groups: [][]sim.ProcessID{pair}, MinReplicasToWrite: 1, MinReplicasMaxLag: time.Second}
-	both(t, c, func(c *client, say func(string)) {
+	onBoth(t, c, func(c *client, say func(string)) {
 		say(string(c.sendAs("client-1/1", "SET", "lock", "1", "PX", "100000").Raw()))
 		c.w.Cut(pair[1], pair[0])
 		c.until("-NOREPLICAS Not enough good replicas to write.\r\n", "DEL", "other")
@@ -230,7 +230,7 @@ func TestMinReplicasBehindACut(t *testing.T) {
 func TestServersThatComeBackFindEachOther(t *testing.T) {
 	testkit.FullOnly(t)
 	c := Config{Groups: [][]sim.ProcessID{pair}, Persistence: store.Always}
-	both(t, c, func(c *client, say func(string)) {
+	onBoth(t, c, func(c *client, say func(string)) {
 		for i, stop := range []struct {
 			name sim.ProcessID
 			how  sim.Stop
@@ -311,7 +311,7 @@ func TestNothingRemainsOpen(t *testing.T) {
 			c := watched()
 			c.Keeper = k
 			c.Groups = [][]sim.ProcessID{{"a", "b"}}
-			script := testkit.Script(t, usual, `case "$1" in --version) echo v=7.0;; *) exit 1;; esac`)
+			script := testkit.Script(t, usualName, `case "$1" in --version) echo v=7.0;; *) exit 1;; esac`)
 			path := os.Getenv("PATH")
 			t.Setenv("PATH", filepath.Dir(script)+":"+path)
 			defer t.Setenv("PATH", path)

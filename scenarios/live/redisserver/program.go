@@ -51,7 +51,7 @@ func (s *Server) launch(lines []string, args ...string) error {
 	if err := os.WriteFile(file, []byte(strings.Join(append(own, lines...), "\n")+"\n"), 0o600); err != nil {
 		return err
 	}
-	s.Daemon.Args = append([]string{usual, file}, args...)
+	s.Daemon.Args = append([]string{usualName, file}, args...)
 	if err := s.start(nil); err != nil {
 		return fmt.Errorf("starting %s: %w", s.name, err)
 	}

@@ -427,7 +427,7 @@ func newPast() *past { return &past{owners: map[store.Holding]history.Attempt{}}
 const longest = 1 << 17
 
 func (p *past) note(h store.Holding, of history.Attempt) {
-	for _, h := range []store.Holding{h, whenever(h)} {
+	for _, h := range []store.Holding{h, withoutDeadline(h)} {
 		if was, known := p.owners[h]; !known {
 			p.order = append(p.order, h)
 		} else if of == "" { // a replica does not know the owners of the values that its master sends
@@ -441,8 +441,8 @@ func (p *past) note(h store.Holding, of history.Attempt) {
 	}
 }
 
-// whenever returns a holding without its deadline.
-func whenever(h store.Holding) store.Holding {
+// withoutDeadline returns a holding without its deadline.
+func withoutDeadline(h store.Holding) store.Holding {
 	h.Deadline, h.Ended = 0, true // Ended marks the result: no recorded holding has both values
 	return h
 }
@@ -452,7 +452,7 @@ func whenever(h store.Holding) store.Holding {
 func (p *past) owner(k *store.Key, member, value string) (of history.Attempt, known bool) {
 	h := store.Holding{Name: k.Name, Member: member, Value: value, Deadline: k.Deadline}
 	if of, known = p.owners[h]; !known {
-		of, known = p.owners[whenever(h)]
+		of, known = p.owners[withoutDeadline(h)]
 	}
 	return of, known
 }

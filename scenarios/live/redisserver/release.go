@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 )
 
-// usual is the usual name of the server program.
-const usual = "redis-server"
+// usualName is the usual name of the server program.
+const usualName = "redis-server"
 
 // oldest is the oldest supported Redis version. It has client-side caching with invalidation messages, and SET with all
 // options.
@@ -23,8 +23,8 @@ var says = regexp.MustCompile(`\bv=(\d+)\.(\d+)`)
 
 // installed returns the version of redis-server. The error may be [ErrNoServer] or [process.ErrOld].
 func installed() (process.Release, error) {
-	if _, err := exec.LookPath(usual); err != nil {
+	if _, err := exec.LookPath(usualName); err != nil {
 		return process.Release{}, ErrNoServer
 	}
-	return process.Says(says, oldest, usual, "--version")
+	return process.Says(says, oldest, usualName, "--version")
 }

@@ -59,10 +59,10 @@ func TestRecordsTellWhatStands(t *testing.T) {
 			d := rand.New(rand.NewPCG(seed, uint64(n)))
 			for i := range 150 {
 				of := history.Attempt(fmt.Sprintf("client-1/%d", 1000*n+i))
-				k, px := one(d, "a|b|c"), one(d, "5|20|60|100000")
+				k, px := oneOf(d, "a|b|c"), oneOf(d, "5|20|60|100000")
 				args := [][]string{{"SET", k, string(of), "NX", "PX", px}, {"SET", k, string(of), "NX", "PX", px},
-					{"SET", k, string(of)}, {"DEL", k}, {"PEXPIRE", k, px}, {"HSET", "h", one(d, "x|y"), string(of)},
-					{"HDEL", "h", one(d, "x|y")}, {"ZADD", "z", fmt.Sprint(1000*n + i), one(d, "x|y")},
+					{"SET", k, string(of)}, {"DEL", k}, {"PEXPIRE", k, px}, {"HSET", "h", oneOf(d, "x|y"), string(of)},
+					{"HDEL", "h", oneOf(d, "x|y")}, {"ZADD", "z", fmt.Sprint(1000*n + i), oneOf(d, "x|y")},
 					{"EVAL", compareAndDelete, "1", k, string(of)}, {"PEXPIRE", "h", px},
 					{"RENAME", k, "d"}}[d.IntN(11)]
 				renames[of] = args[0] == "RENAME"

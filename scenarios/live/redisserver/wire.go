@@ -26,7 +26,7 @@ type endpoint struct {
 }
 
 func (e endpoint) dial() (*wire, error) {
-	conn, err := net.DialTimeout(e.network, e.address, soon)
+	conn, err := net.DialTimeout(e.network, e.address, answerLimit)
 	if err != nil {
 		return nil, err
 	}

@@ -248,7 +248,7 @@ func (c Choice) fleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keepe
 
 // users returns, for a run of s, the servers that the user has started.
 func (c Choice) users(s *scenarios.Scenario, plan nemesis.Plan) (live.Fleet, error) {
-	if err := beyond(s); err != nil {
+	if err := unsupported(s); err != nil {
 		return nil, err
 	}
 	names := s.Targets()
@@ -266,7 +266,7 @@ func (c Choice) users(s *scenarios.Scenario, plan nemesis.Plan) (live.Fleet, err
 
 // redisFleet returns redis-server processes, and a Sentinel if there are replicas.
 func redisFleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keeper) (live.Fleet, error) {
-	if err := beyond(s); err != nil {
+	if err := unsupported(s); err != nil {
 		return nil, err
 	}
 	names := s.Targets()
@@ -306,8 +306,8 @@ func zooKeeperFleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keeper)
 	return f, nil
 }
 
-// beyond returns an error if a scenario needs a feature that real Redis servers do not support in live runs.
-func beyond(s *scenarios.Scenario) error {
+// unsupported returns an error if a scenario needs a feature that real Redis servers do not support in live runs.
+func unsupported(s *scenarios.Scenario) error {
 	refuse := func(what string) error {
 		return &live.RefusedError{Reason: s.Name + " uses " + what + ": it runs only in the simulator"}
 	}

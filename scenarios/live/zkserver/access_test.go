@@ -22,7 +22,7 @@ import (
 // launched starts an ensemble of n members without a simulated world.
 func launched(t *testing.T, n int) *ensemble {
 	t.Helper()
-	needs(t)
+	needsZooKeeper(t)
 	k, err := process.Start()
 	if err != nil {
 		t.Fatal(err)

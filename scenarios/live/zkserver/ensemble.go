@@ -129,7 +129,7 @@ func (e *ensemble) start() error {
 
 // votes reports whether the process takes part in elections.
 func (m *member) votes() bool {
-	conn, err := net.DialTimeout("tcp", m.at(m.election), soon)
+	conn, err := net.DialTimeout("tcp", m.addressOf(m.election), roleLimit)
 	if err != nil {
 		return false
 	}
@@ -168,8 +168,8 @@ func (s *sessions) get(id int64) session {
 	return s.all[id]
 }
 
-// of returns the IDs of a client's sessions, sorted.
-func (s *sessions) of(client history.Process) (list []int64) {
+// idsOf returns the IDs of a client's sessions, sorted.
+func (s *sessions) idsOf(client history.Process) (list []int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id, x := range s.all {

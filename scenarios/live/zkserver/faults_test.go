@@ -20,7 +20,7 @@ import (
 
 // watched makes a client wait until it is notified that a znode has vanished, and returns the records up to then.
 func (c *client) watched(path string) []history.Event {
-	c.must("", jute.Exists, jute.Record(nil).Text(path).Flag(true))
+	c.mustAsk("", jute.Exists, jute.Record(nil).Text(path).Flag(true))
 	data, _ := c.Receive(sim.Conn{Server: c.server, N: c.n}, time.Minute)
 	if e, ok := zookeeper.ReadEvent(data); !ok || e != (zookeeper.Event{Type: zookeeper.NodeDeleted, Path: path}) {
 		c.t.Errorf("it was pushed %v", e)
@@ -45,7 +45,7 @@ func lasting(r *rig, strike func()) (list []history.Event, made, ended time.Dura
 		c.server = r.members[len(r.members)-1]
 		c.connect(6000)
 		for path == "" {
-			a := c.must("client-2/1", jute.Create2, request())
+			a := c.mustAsk("client-2/1", jute.Create2, request())
 			path = a.Text()
 		}
 		made = c.Monotonic()
@@ -97,7 +97,7 @@ func TestALeaderThatIsCutOff(t *testing.T) {
 		list := r.play(func(c *client) {
 			c.connect(20000)
 			c.folder("a")
-			c.must("client-1/1", jute.Create2, request())
+			c.mustAsk("client-1/1", jute.Create2, request())
 			for _, m := range r.members[1:] {
 				r.w.Cut(r.members[0], m)
 				r.w.Cut(m, r.members[0])
@@ -107,14 +107,14 @@ func TestALeaderThatIsCutOff(t *testing.T) {
 			}
 			c.server = r.members[1]
 			c.connect(20000)
-			c.must("client-1/3", jute.Create2, request())
+			c.mustAsk("client-1/3", jute.Create2, request())
 			for _, m := range r.members[1:] {
 				r.w.Heal(r.members[0], m)
 				r.w.Heal(m, r.members[0])
 			}
 			c.server = r.members[0]
 			c.connect(20000)
-			c.must("", jute.Sync, jute.Record(nil).Text("/"))
+			c.mustAsk("", jute.Sync, jute.Record(nil).Text("/"))
 			if list := c.children("/locks/a"); len(list) != 2 {
 				t.Errorf("there stand %q", list)
 			}
@@ -135,7 +135,7 @@ func TestAMemberComesBack(t *testing.T) {
 			c.connect(20000)
 			c.folder("a")
 			for _, how := range []sim.Stop{sim.ShutDown, sim.PowerLoss} {
-				c.must("client-1/1", jute.Create2, create("/locks/a/lock-", "", jute.PersistentSequential))
+				c.mustAsk("client-1/1", jute.Create2, create("/locks/a/lock-", "", jute.PersistentSequential))
 				r.w.Stop(c.server, how)
 				r.w.Restart(c.server)
 				c.n++
@@ -167,7 +167,7 @@ func TestAPausedMemberAnswersLater(t *testing.T) {
 			r.w.Pause(c.server)
 			from := c.Monotonic()
 			r.w.At(r.w.Now()+history.Of(time.Second), func() { r.w.Resume(c.server) })
-			if a := c.must("", jute.Create2, create("/a", "", jute.Persistent)); a.Code != "" ||
+			if a := c.mustAsk("", jute.Create2, create("/a", "", jute.Persistent)); a.Code != "" ||
 				c.Monotonic() < from+time.Second {
 				t.Errorf("it answered %v after %v", a, c.Monotonic()-from)
 			}
@@ -184,9 +184,9 @@ func TestAWallClockJumps(t *testing.T) {
 			session := zookeeper.SessionID(c.connect(4000))
 			r.w.Jump(c.server, time.Hour)
 			for end := c.Monotonic() + 7*time.Second; c.Monotonic() < end; c.Sleep(time.Second) {
-				c.must("", jute.Ping, nil)
+				c.mustAsk("", jute.Ping, nil)
 			}
-			a := c.must("", jute.Create2, create("/a", "", jute.Ephemeral))
+			a := c.mustAsk("", jute.Create2, create("/a", "", jute.Ephemeral))
 			a.Text() // skip the path
 			if s := zookeeper.ReadStat(&a.Fields); s.EphemeralOwner != session {
 				t.Errorf("after the jump, the owner is %d, not %d", s.EphemeralOwner, session)

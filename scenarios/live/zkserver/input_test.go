@@ -17,7 +17,7 @@ import (
 
 // TestWhatCannotBeRunIsRefused checks that an unsuitable installation is refused before anything starts.
 func TestWhatCannotBeRunIsRefused(t *testing.T) {
-	needs(t)
+	needsZooKeeper(t)
 	for line, want := range map[string]string{
 		"hello":                                "does not print its version: it prints \"hello",
 		"Apache ZooKeeper, version 3.5.9 2021": "has version 3.5: its version is too old",

@@ -197,7 +197,7 @@ func (l *link) event(f *jute.Fields, whole jute.Record) bool {
 	kind := f.Int()
 	f.Int() // skip the state of the connection
 	path := f.Text()
-	if !l.x.eye.upTo(now) { // if the member stopped serving, it has also closed this connection
+	if !l.x.eye.upTo(allSoFar) { // if the member stopped serving, it has also closed this connection
 		return false
 	}
 	l.events++

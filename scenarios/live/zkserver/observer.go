@@ -42,11 +42,11 @@ func newObserver(x *life) *observer {
 	return o
 }
 
-// again is the delay before the observer reconnects to a process that was not serving requests. idle is the interval of
-// the pings that keep an idle session alive.
+// reconnectDelay is the delay before the observer reconnects to a process that was not serving requests. idle is the
+// interval of the pings that keep an idle session alive.
 const (
-	again = 20 * time.Millisecond
-	idle  = 5 * time.Second
+	reconnectDelay = 20 * time.Millisecond
+	idle           = 5 * time.Second
 )
 
 // run observes the process until the member stops.
@@ -60,7 +60,7 @@ func (o *observer) run() {
 	for !o.x.IsOver() {
 		_ = o.observe() // This fails while a member knows no leader, because it then serves no requests.
 		select {
-		case <-time.After(again):
+		case <-time.After(reconnectDelay):
 		case <-o.x.Context.Done():
 		}
 	}
@@ -209,8 +209,8 @@ func (o *observer) answered(q question, zxid int64, code int32, f *jute.Fields) 
 	}
 }
 
-// now is passed to [observer.upTo] instead of a zxid. It stands for everything that the process has done so far.
-const now = math.MaxInt64
+// allSoFar is passed to [observer.upTo] instead of a zxid. It stands for everything that the process has done so far.
+const allSoFar = math.MaxInt64
 
 // upTo waits until everything that the process has done up to a zxid is recorded. It returns false if the process stops
 // serving before that.
@@ -235,7 +235,7 @@ func (o *observer) upTo(zxid int64) bool {
 // expire ends the sessions of a client. It resumes each session on a new connection, with the session's password, and
 // closes the session there.
 func (e *ensemble) expire(client history.Process) {
-	for _, id := range e.sessions.of(client) {
+	for _, id := range e.sessions.idsOf(client) {
 		for _, m := range e.members {
 			if m.endSession(id) == nil {
 				break
@@ -246,12 +246,12 @@ func (e *ensemble) expire(client history.Process) {
 
 // endSession ends a session, if it still exists.
 func (m *member) endSession(id int64) error {
-	conn, err := net.DialTimeout("tcp", m.address(), soon)
+	conn, err := net.DialTimeout("tcp", m.address(), roleLimit)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(soon)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(roleLimit)); err != nil {
 		return err
 	}
 	id, err = m.ensemble.enter(conn, id, m.ensemble.sessions.get(id).password)

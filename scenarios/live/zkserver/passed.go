@@ -34,7 +34,7 @@ func (l *link) enter(first *call) bool {
 		l.session = id
 		e.sessions.set(id, s)
 	}
-	if !l.x.eye.upTo(now) {
+	if !l.x.eye.upTo(allSoFar) {
 		return false
 	}
 	l.deliver(func() { l.entered = true })

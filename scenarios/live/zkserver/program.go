@@ -101,18 +101,18 @@ func (m *member) end(how sim.Stop) error {
 	return nil
 }
 
-// soon is the maximum time for a running member to report its role.
-const soon = 2 * time.Second
+// roleLimit is the maximum time for a running member to report its role.
+const roleLimit = 2 * time.Second
 
 // mode returns the role that the process reports: leader, follower or standalone. It returns "" if the process does not
 // serve requests.
 func (m *member) mode() string {
-	conn, err := net.DialTimeout("tcp", m.address(), soon)
+	conn, err := net.DialTimeout("tcp", m.address(), roleLimit)
 	if err != nil {
 		return ""
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(soon))
+	_ = conn.SetDeadline(time.Now().Add(roleLimit))
 	if _, err := conn.Write([]byte("srvr")); err != nil {
 		return ""
 	}
@@ -123,7 +123,7 @@ func (m *member) mode() string {
 }
 
 // address returns the address at which clients reach the process.
-func (m *member) address() string { return m.at(m.client) }
+func (m *member) address() string { return m.addressOf(m.client) }
 
-// at returns the address of a port of the process.
-func (m *member) at(port int) string { return net.JoinHostPort(m.host, strconv.Itoa(port)) }
+// addressOf returns the address of a port of the process.
+func (m *member) addressOf(port int) string { return net.JoinHostPort(m.host, strconv.Itoa(port)) }

@@ -23,14 +23,14 @@ func TestRecords(t *testing.T) {
 	list := r.play(func(c *client) {
 		c.connect(6000)
 		c.folder("a")
-		first := c.must("client-1/1", jute.Create2, request())
+		first := c.mustAsk("client-1/1", jute.Create2, request())
 		path := first.Text()
 		if path != "/locks/a/lock-0000000000" {
 			t.Errorf("it was called %s", path)
 		}
-		c.must("client-1/1", jute.Delete, jute.Record(nil).Text(path).Int(-1))
-		c.must("client-1/2", jute.Create2, request())
-		c.must("", jute.CloseSession, nil)
+		c.mustAsk("client-1/1", jute.Delete, jute.Record(nil).Text(path).Int(-1))
+		c.mustAsk("client-1/2", jute.Create2, request())
+		c.mustAsk("", jute.CloseSession, nil)
 	})
 	equal(t, linesOf(list), []string{
 		"key-set a/lock-0000000000 of client-1/1", "key-gone a/lock-0000000000 of client-1/1",

@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// needs skips the test if no ZooKeeper is installed.
-func needs(t testing.TB) {
+// needsZooKeeper skips the test if no ZooKeeper is installed.
+func needsZooKeeper(t testing.TB) {
 	t.Helper()
 	if err := installed(); err != nil {
 		if !errors.Is(err, ErrNoServer) {
@@ -55,7 +55,7 @@ func names(n int) (list []sim.ProcessID) {
 // start starts an ensemble of n members.
 func start(t testing.TB, n int, plan ...nemesis.Fault) *rig {
 	t.Helper()
-	needs(t)
+	needsZooKeeper(t)
 	k, err := process.Start()
 	if err != nil {
 		t.Fatal(err)
@@ -146,8 +146,8 @@ func (c *client) send(d time.Duration, of history.Attempt, args []string) *sim.R
 		Phase: fmt.Sprint("ask ", c.asked), Args: args})[0]
 }
 
-// must sends a request and returns the answer. If there is none, it reports a test error.
-func (c *client) must(of history.Attempt, op jute.Op, fields jute.Record) zookeeper.Answer {
+// mustAsk sends a request and returns the answer. If there is none, it reports a test error.
+func (c *client) mustAsk(of history.Attempt, op jute.Op, fields jute.Record) zookeeper.Answer {
 	c.t.Helper()
 	a, ok := c.ask(of, op, fields)
 	if !ok {
@@ -167,7 +167,7 @@ func request() jute.Record { return create("/locks/a/lock-", "", jute.EphemeralS
 // children returns the names of the children of a znode.
 func (c *client) children(path string) []string {
 	c.t.Helper()
-	a := c.must("", jute.GetChildren2, jute.Record(nil).Text(path).Flag(false))
+	a := c.mustAsk("", jute.GetChildren2, jute.Record(nil).Text(path).Flag(false))
 	return a.Texts()
 }
 

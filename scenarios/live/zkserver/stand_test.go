@@ -208,7 +208,7 @@ func (c *client) standing() map[string]history.Attempt {
 // such settings, they must use ZooKeeper's defaults, as the simulated ensemble does.
 func TestMembersHaveTheTimesOfTheScenario(t *testing.T) {
 	testkit.ThoroughOnly(t)
-	needs(t)
+	needsZooKeeper(t)
 	for want, c := range map[string]Config{
 		"tickTime=2000 syncLimit=5": {},
 		"tickTime=500 syncLimit=3":  {TickTime: 500 * time.Millisecond, SyncLimit: 3}} {

@@ -46,7 +46,7 @@ type realServer struct {
 
 // startReal starts a server that ends with the test.
 func startReal(t testing.TB, times zookeeper.Config) *realServer {
-	needs(t)
+	needsZooKeeper(t)
 	port, err := fleet.FreePort(loopback)
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +76,7 @@ func startReal(t testing.TB, times zookeeper.Config) *realServer {
 	s := &realServer{t, net.JoinHostPort(loopback, strconv.Itoa(port))}
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		if x, err := net.Dial("tcp", s.address); err == nil {
-			_ = x.SetDeadline(time.Now().Add(soon))
+			_ = x.SetDeadline(time.Now().Add(roleLimit))
 			_, _ = x.Write([]byte("srvr"))
 			b, _ := io.ReadAll(x)
 			x.Close()

@@ -63,9 +63,9 @@ func etcdLease(r *rand.Rand) int64 {
 	return oneOf[int64](r, 0, 0, 1, 2, 3, 77, -1)
 }
 
-// around returns a function that computes a random revision from the latest one. The result is often 0 or close to the
-// latest revision, and sometimes far from it.
-func around(r *rand.Rand) func(latest int64) int64 {
+// revisionNear returns a function that computes a random revision from the latest one. The result is often 0 or close
+// to the latest revision, and sometimes far from it.
+func revisionNear(r *rand.Rand) func(latest int64) int64 {
 	if n := r.IntN(12); n < 2 {
 		return func(int64) int64 { return []int64{-1, 1 << 40}[n] }
 	}
@@ -89,13 +89,13 @@ func etcdOp(r *rand.Rand, latest int64, alone bool) proto.Message {
 	case 2:
 		return &pb.DeleteRangeRequest{Key: etcdKey(r), RangeEnd: etcdEnd(r), PrevKv: r.IntN(2) == 0}
 	}
-	q := &pb.RangeRequest{Key: etcdKey(r), RangeEnd: etcdEnd(r), Revision: around(r)(latest)}
+	q := &pb.RangeRequest{Key: etcdKey(r), RangeEnd: etcdEnd(r), Revision: revisionNear(r)(latest)}
 	switch r.IntN(6) {
 	case 0: // look for the oldest waiter, or the one before a given one, as clients do
 		q.Key, q.RangeEnd, q.Limit = []byte("lock/"), []byte("lock0"), 1
 		q.SortTarget = pb.RangeRequest_CREATE
 		q.SortOrder = oneOf(r, pb.RangeRequest_ASCEND, pb.RangeRequest_DESCEND)
-		q.MaxCreateRevision = around(r)(latest)
+		q.MaxCreateRevision = revisionNear(r)(latest)
 	case 1:
 		q.CountOnly = true
 	case 2:
@@ -103,7 +103,7 @@ func etcdOp(r *rand.Rand, latest int64, alone bool) proto.Message {
 	case 3: // a lease that does not exist crashes etcd 3.4
 		q.SortTarget, q.SortOrder = pb.RangeRequest_SortTarget(r.IntN(5)), pb.RangeRequest_SortOrder(r.IntN(3))
 	case 4:
-		q.Serializable, q.MinModRevision, q.MaxModRevision = true, around(r)(latest), around(r)(latest)
+		q.Serializable, q.MinModRevision, q.MaxModRevision = true, revisionNear(r)(latest), revisionNear(r)(latest)
 	}
 	return q
 }
@@ -116,9 +116,9 @@ func etcdIf(r *rand.Rand, latest int64) *pb.Compare {
 	}
 	switch r.IntN(6) {
 	case 0, 1:
-		c.Target, c.TargetUnion = pb.Compare_CREATE, &pb.Compare_CreateRevision{CreateRevision: around(r)(latest)}
+		c.Target, c.TargetUnion = pb.Compare_CREATE, &pb.Compare_CreateRevision{CreateRevision: revisionNear(r)(latest)}
 	case 2:
-		c.Target, c.TargetUnion = pb.Compare_MOD, &pb.Compare_ModRevision{ModRevision: around(r)(latest)}
+		c.Target, c.TargetUnion = pb.Compare_MOD, &pb.Compare_ModRevision{ModRevision: revisionNear(r)(latest)}
 	case 3:
 		c.Target, c.TargetUnion = pb.Compare_VALUE, &pb.Compare_Value{Value: []byte(oneOf(r, "me", "you", ""))}
 	case 4:
@@ -236,7 +236,7 @@ func etcdWatch(r *rand.Rand, latest int64) *pb.WatchRequest {
 			CancelRequest: &pb.WatchCancelRequest{WatchId: r.Int64N(4)}}}
 	}
 	return &pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{CreateRequest: &pb.WatchCreateRequest{
-		Key: etcdKey(r), RangeEnd: etcdEnd(r), PrevKv: r.IntN(2) == 0, StartRevision: max(0, around(r)(latest)),
+		Key: etcdKey(r), RangeEnd: etcdEnd(r), PrevKv: r.IntN(2) == 0, StartRevision: max(0, revisionNear(r)(latest)),
 		ProgressNotify: r.IntN(2) == 0}}}
 }
 

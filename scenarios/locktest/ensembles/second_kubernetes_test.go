@@ -132,9 +132,9 @@ func (s *apiSide) show(v map[string]any) string {
 // versions.
 var ownText = regexp.MustCompile(`Key: \S+|\(\d+\)`)
 
-// at returns an earlier state of an object. If back is 0, it returns the latest state; if back is 1, the state before
-// that. If no such state has been seen, it returns an empty object.
-func (s *apiSide) at(name string, back int) map[string]any {
+// earlier returns an earlier state of an object. If back is 0, it returns the latest state; if back is 1, the state
+// before that. If no such state has been seen, it returns an empty object.
+func (s *apiSide) earlier(name string, back int) map[string]any {
 	all := s.seen[name]
 	if len(all) <= back {
 		return map[string]any{}
@@ -171,10 +171,10 @@ func apiSpec(r *rand.Rand) map[string]any {
 // has read.
 func apiObject(r *rand.Rand, s *apiSide, name string) map[string]any {
 	metadata := map[string]any{"name": name}
-	if version := s.at(name, oneOf(r, 0, 0, 0, 1, 3))["resourceVersion"]; version != nil && r.IntN(4) > 0 {
+	if version := s.earlier(name, oneOf(r, 0, 0, 0, 1, 3))["resourceVersion"]; version != nil && r.IntN(4) > 0 {
 		metadata["resourceVersion"] = version
 	}
-	if uid := s.at(name, oneOf(r, 0, 0, 0, 9))["uid"]; uid != nil && r.IntN(2) > 0 {
+	if uid := s.earlier(name, oneOf(r, 0, 0, 0, 9))["uid"]; uid != nil && r.IntN(2) > 0 {
 		metadata["uid"] = uid
 	}
 	switch r.IntN(20) {
@@ -242,10 +242,10 @@ func apiStep(r *rand.Rand) step[*apiSide] {
 	}
 	return request("delete", "DELETE", folder+"/"+name, func(r *rand.Rand, s *apiSide) any {
 		wants := map[string]any{}
-		if uid := s.at(name, oneOf(r, 0, 0, 9))["uid"]; uid != nil && r.IntN(2) == 0 {
+		if uid := s.earlier(name, oneOf(r, 0, 0, 9))["uid"]; uid != nil && r.IntN(2) == 0 {
 			wants["uid"] = uid
 		}
-		if version := s.at(name, oneOf(r, 0, 0, 1))["resourceVersion"]; version != nil && r.IntN(3) == 0 {
+		if version := s.earlier(name, oneOf(r, 0, 0, 1))["resourceVersion"]; version != nil && r.IntN(3) == 0 {
 			wants["resourceVersion"] = version
 		}
 		if len(wants) == 0 && r.IntN(2) == 0 {
@@ -264,7 +264,7 @@ func (s *apiSide) begin() *apiSide {
 		}
 	}
 	s.ask("POST", leasesAt+"default/leases", map[string]any{"metadata": map[string]any{"name": "a"}})
-	s.first, _ = s.at("a", 0)["resourceVersion"].(string)
+	s.first, _ = s.earlier("a", 0)["resourceVersion"].(string)
 	s.seen = map[string][]map[string]any{"a": s.seen["a"]} // the answers to the deletions contain objects
 	return s
 }

@@ -187,11 +187,11 @@ func (s *zkSide) talk(conn int, requests []zkRequest) (all string) {
 		ops = append(ops, q.op)
 	}
 	c.Write(b)
-	return all + s.hear(c, ops) + s.others()
+	return all + s.hear(c, ops) + s.otherEvents()
 }
 
-// others pings the server on each session and returns the events that arrive there.
-func (s *zkSide) others() (all string) {
+// otherEvents pings the server on each session and returns the events that arrive there.
+func (s *zkSide) otherEvents() (all string) {
 	for i, c := range s.conns {
 		if !c.lost {
 			c.Write(jute.Head(jute.XidPing, jute.Ping).Framed())
