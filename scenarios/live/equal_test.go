@@ -172,7 +172,7 @@ func printRuns(t *testing.T, command string, seeds int) {
 	v.idle = append(v.idle, m)
 }
 
-// printRun performs one run three times and prints a line about it.
+// printRun performs the same run three times and prints a line about it.
 func (v *Virtual) printRun(s *scenarios.Scenario, p nemesis.Plan, t *traced.Tracer) error {
 	first, err := v.run(s, p, scenarios.Wanted{}, t, true)
 	if err != nil {

@@ -235,8 +235,8 @@ var (
 // Config.Without.
 var ServerDataLoss = []string{"crash losing everything of servers"}
 
-// Precautions are what a client does to protect itself while it holds its lock. With the zero value, the client does
-// nothing.
+// Precautions are what a client does to protect itself while it holds its lock. With the zero value, the client takes
+// no precautions.
 type Precautions struct {
 	// ChecksValidity makes the client check before each write whether its lock is still valid.
 	ChecksValidity bool

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// ofQueue returns a constructor of the example's fair lock, but with the given script for requesting the lock.
+// ofQueue returns a constructor for the example's fair lock, but with the given script for requesting the lock.
 func ofQueue(ask string) func(*locktest.Client) (locktest.Lock, error) {
 	return func(c *locktest.Client) (locktest.Lock, error) {
 		m, err := openMutex(c)

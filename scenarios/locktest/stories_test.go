@@ -13,8 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// prefixed is a lock whose release compares only a prefix of its owner value: as many characters as the value of the
-// key has.
+// prefixed is a lock whose release compares only a prefix of its owner value, which is as long as the value of the key.
 type prefixed struct{ plain }
 
 const deleteByPrefix = `local v = redis.call("get", KEYS[1])

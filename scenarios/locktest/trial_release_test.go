@@ -214,7 +214,7 @@ type losable struct{ *trying }
 
 func (l losable) Lost() <-chan struct{} { return nil }
 
-// both returns a constructor of the same locks, but with the given Unlock.
+// both returns a constructor for the same locks, but with the given Unlock.
 func both(lock constructor, unlock func(ctx context.Context, l *trying) error) constructor {
 	return wrapped(lock, func(l *trying) Lock {
 		l.unlock = unlock
@@ -222,7 +222,7 @@ func both(lock constructor, unlock func(ctx context.Context, l *trying) error) c
 	})
 }
 
-// unreleased returns a constructor of the same locks, except that Unlock does nothing and returns nil.
+// unreleased returns a constructor for the same locks, except that Unlock does nothing and returns nil.
 func unreleased(lock constructor) constructor { return both(lock, nop) }
 
 // evaluating returns an Unlock that runs a script with a key and the owner value.
@@ -318,8 +318,8 @@ func pushToken(ctx context.Context, l *trying) error {
 	return err
 }
 
-// sharing returns a constructor of locks whose clients first wait for each other within the process, and only then send
-// requests to a server.
+// sharing returns a constructor for locks whose clients first wait for each other within the process, and only then
+// send requests to a server.
 func sharing(lock constructor) constructor {
 	var inside chan struct{}
 	return wrapped(lock, func(l Lock) Lock {
@@ -355,7 +355,7 @@ func (l *inProcess) Unlock(ctx context.Context) error {
 
 func (l *inProcess) Close() error { return l.of.(io.Closer).Close() }
 
-// handing returns a constructor of locks that the clients of one process hand over to each other. While one of them is
+// handing returns a constructor for locks that the clients of one process hand over to each other. While one of them is
 // waiting, the key stays on the server.
 func handing() constructor {
 	var waiting atomic.Int32
@@ -391,7 +391,7 @@ func (l *handed) Lock(ctx context.Context) error {
 	return l.inProcess.Lock(ctx)
 }
 
-// deafWaiter returns a constructor of locks whose waiting clients retry only when a successful Unlock wakes them.
+// deafWaiter returns a constructor for locks whose waiting clients retry only when a successful Unlock wakes them.
 func deafWaiter() constructor {
 	var free chan struct{}
 	return func(c *Client) (Lock, error) {
@@ -418,7 +418,7 @@ func deafWaiter() constructor {
 	}
 }
 
-// queueing returns a constructor of locks that keep their waiting clients in a queue under another key.
+// queueing returns a constructor for locks that keep their waiting clients in a queue under another key.
 func queueing(join, suffix string) constructor {
 	return made(func(ctx context.Context, l *trying) error {
 		l.do(ctx, join, l.c.Key+suffix, l.c.Name)

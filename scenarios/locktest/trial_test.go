@@ -53,8 +53,8 @@ func once(ctx context.Context, l *trying) error {
 const beginning = `if string.sub(redis.call("get",KEYS[1]) or "",1,string.len(ARGV[1])) == ARGV[1] then
 	return redis.call("del",KEYS[1]) else return 0 end`
 
-// own returns a constructor of locks whose owner value is the client's name in all attempts. release is the script that
-// releases the lock.
+// own returns a constructor for locks whose owner value is the client's name in all attempts. release is the script
+// that releases the lock.
 func own(release string) constructor {
 	return func(c *Client) (Lock, error) {
 		return &trying{plain: plain{c: c, ttl: 8 * time.Second},
@@ -101,7 +101,7 @@ func renewing(c *Client) (Lock, error) {
 		}}, nil
 }
 
-// made returns a constructor of plain locks with the given Lock and Unlock.
+// made returns a constructor for plain locks with the given Lock and Unlock.
 func made(lock, unlock func(ctx context.Context, l *trying) error) constructor {
 	return making(func(c *Client) Lock { return &trying{plain{c: c, ttl: 8 * time.Second}, lock, unlock} })
 }
@@ -254,7 +254,7 @@ func spinning(context.Context, *trying) error {
 	return nil
 }
 
-// givingUp returns a constructor of locks whose Lock returns an error after the given time.
+// givingUp returns a constructor for locks whose Lock returns an error after the given time.
 func givingUp(after time.Duration) constructor {
 	return made(func(ctx context.Context, l *trying) error {
 		ctx, cancel := context.WithTimeout(ctx, after)
@@ -263,7 +263,7 @@ func givingUp(after time.Duration) constructor {
 	}, nil)
 }
 
-// polling returns a constructor of locks that retry at the given interval.
+// polling returns a constructor for locks that retry at the given interval.
 func polling(every time.Duration) constructor {
 	return made(func(ctx context.Context, l *trying) error { return acquire(ctx, l, every) }, nil)
 }
@@ -291,7 +291,7 @@ func sayingNil(ctx context.Context, l *trying) error {
 // deaf is a Lock that ignores its context.
 func deaf(_ context.Context, l *trying) error { return acquire(l.c.Context(), l, 100*time.Millisecond) }
 
-// lasting returns a constructor of locks whose key has the given TTL.
+// lasting returns a constructor for locks whose key has the given TTL.
 func lasting(ttl time.Duration) constructor {
 	return making(func(c *Client) Lock { return &plain{c: c, ttl: ttl} })
 }

@@ -37,8 +37,8 @@ func appendRequest(b []byte, args []string) []byte {
 }
 
 // Framed is a connection from a world to the front of another world, with framed replies. If its own loop is late, the
-// loop first handles all frames that have arrived. So when code continues after a stop, it sees what arrived in the
-// meantime before its timers fire.
+// loop first handles all frames that have arrived. Therefore, when a client continues after it was stopped, it receives
+// what has arrived in the meantime before its timers fire.
 type Framed struct {
 	loop  *Loop
 	in    *In
