@@ -11,8 +11,9 @@
 // Libraries of etcd and ZooKeeper cannot send a password; for them, the process that opens a connection must be in the
 // client's process group.
 //
-// Clients reach servers of etcd and ZooKeeper by the servers' own protocols, through the front end of the simulated
-// servers ([sim.Front]), as they do in a synctest bubble. Real members of etcd get the client's bytes unchanged.
+// Clients reach servers of etcd and ZooKeeper through the servers' own protocols, through the front end of the
+// simulated servers ([sim.Front]), as they do in a synctest bubble. Real members of etcd get the client's bytes
+// unchanged.
 //
 // ACQUIRED is answered before the section begins, and RELEASING before the release is sent. A recorded section
 // therefore lies within the time in which the client had the lock, and an overlap in the record is a real overlap.
@@ -32,8 +33,8 @@
 //   - A report is recorded between its sending and its answer. During this time the client waits: with the lock after
 //     ACQUIRED, RELEASING and LOST, without it after ACQUIRING, FAILED and RELEASED.
 //   - A client may end on its own, or may already have ended when the plan is due to crash it. The end may have
-//     happened at any time since the client was last known to be alive. The last such time is when the run sent an
-//     answer for which the client waited before it sent its last command to the resource. The recorded crash has this
+//     happened at any time since the client was last known to be alive. That is the time at which the run sent the last
+//     answer that the client waited for before it sent its last command to the resource. The recorded crash has this
 //     time as its Until. Mutual exclusion counts as violated only if it is violated for every possible time of the end.
 //     If it is violated only for some, it is undecided. An answer that is not known to have arrived does not show that
 //     the client was alive, because its bytes may have been read long after they were sent.

@@ -1,6 +1,6 @@
 // Package locktest tests a lock library written in Go, unchanged, against simulated servers (Redis, etcd, ZooKeeper or
-// Kubernetes). It reports whether the lock keeps its laws, such as mutual exclusion. A test of ten lines says how to
-// open the library and which laws it must keep:
+// Kubernetes). It reports whether the lock keeps its laws, such as mutual exclusion. A test of ten lines specifies how
+// to open the library and which laws it must keep:
 //
 //	func TestMyLock(t *testing.T) {
 //		locktest.Run(t, locktest.Config{
@@ -73,7 +73,7 @@
 // # Determinism
 //
 // The test executes its own binary again, in one single-threaded process per core. The goroutines of a run are in a
-// bubble of testing/synctest; package sim/bubble says what remains random in a bubble. Each of these processes also
+// testing/synctest bubble; package sim/bubble says what remains random in such a bubble. Each of these processes also
 // executes the code that precedes Run in the test, with the test's own flags and -short. The processes end when the
 // test ends, even if it ends abnormally. crypto/rand and math/rand are seeded for each run. Each seed that fails is run
 // twice; if the two runs differ, the failure says so.
@@ -98,7 +98,7 @@
 // version, and the release notes say so. From 1.0 on, no exported name changes within a major version. Fields may be
 // added to structs in any minor version, so a test should write a Config with field names.
 //
-// Runs of equal seeds are equal only within one version of this module: another version may draw other faults for a
+// Runs with equal seeds are equal only within one version of this module: another version may draw other faults for a
 // seed. The wording of reports, stories and errors is not covered either: a test that needs a result should take it
 // from [Report], not from text.
 package locktest
