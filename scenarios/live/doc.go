@@ -11,7 +11,7 @@
 // Libraries of etcd and ZooKeeper cannot send a password; for them, the process that opens a connection must be in the
 // client's process group.
 //
-// Clients reach servers of etcd and ZooKeeper through the servers' own protocols, through the front end of the
+// Clients of etcd and ZooKeeper use the servers' own protocols. They reach the servers through the front end of the
 // simulated servers ([sim.Front]), as they do in a synctest bubble. Real members of etcd get the client's bytes
 // unchanged.
 //

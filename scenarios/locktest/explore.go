@@ -58,7 +58,7 @@ type Breach struct {
 	// when the fault ends.
 	Runs int
 	Seed uint64
-	// Story explains what happened in the run of Seed.
+	// Story explains what happened in the run with seed Seed.
 	Story string
 }
 

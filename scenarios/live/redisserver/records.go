@@ -397,7 +397,7 @@ func (r *records) adopt(keys []store.Key) (guessed map[store.Title]bool) {
 	return guessed
 }
 
-// remember stores the owners of a key's present values in past.
+// remember stores the owners of a key's present values in the field past.
 func (r *records) remember(k *store.Key) {
 	if r.data.Peek(k.Name) == nil {
 		return
