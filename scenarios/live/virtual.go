@@ -179,8 +179,8 @@ type line struct {
 	ended bool
 }
 
-// Dialled connects a client to a server.
-func (v *virtual) Dialled(c *traced.Conn) {
+// Dialed connects a client to a server.
+func (v *virtual) Dialed(c *traced.Conn) {
 	client := sim.ProcessID(c.Process().Name())
 	at := slices.IndexFunc(v.reachable(), func(s sim.ProcessID) bool { return v.address(s) == c.To })
 	if at < 0 {

@@ -500,7 +500,7 @@ func (t *trial) missing() string {
 	switch {
 	case isUnopened:
 		return fmt.Sprintf("Config.New returned an error for %s: %s", first.name, said(failed.err))
-	case first.Dialled() == 0:
+	case first.Dialed() == 0:
 		text := fmt.Sprintf("the lock opened no connection: "+
 			"pass c.DialContext to its client of %s, and an address of c.Addrs", t.scenario.Servers.Called())
 		if len(t.wrong) > 0 {

@@ -187,8 +187,8 @@ func (g *Guest) Start(what string, f func(context.Context)) (done <-chan struct{
 	return over
 }
 
-// Dialled returns how many connections the guest has dialed.
-func (g *Guest) Dialled() int {
+// Dialed returns how many connections the guest has dialed.
+func (g *Guest) Dialed() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.dialled

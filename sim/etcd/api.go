@@ -158,8 +158,8 @@ func shown(k *KeyValue) *object {
 	return &l
 }
 
-// read calls f when this member has caught up with the cluster, so that reads are quorum reads.
-func (q *apiCall) read(f func() *Status) *Status {
+// quorumRead calls f when this member has caught up with the cluster, so that f reads the latest committed data.
+func (q *apiCall) quorumRead(f func() *Status) *Status {
 	q.m.ReadIndex(func(err error) {
 		failed := Failure(500, "InternalError", "%s", errTimeout.Text)
 		if err == nil {
@@ -183,9 +183,9 @@ func (q *apiCall) get() *Status {
 	})
 }
 
-// within returns the key range of the objects that a request concerns: one object, all objects of a namespace, or all
-// objects.
-func (q *apiCall) within() (key, end string) {
+// keyRange returns the range of the keys of the objects that a request concerns: one object, all objects of a
+// namespace, or all objects.
+func (q *apiCall) keyRange() (key, end string) {
 	key = LeaseObjects
 	if q.namespace != "" {
 		key += q.namespace + "/"
@@ -193,13 +193,13 @@ func (q *apiCall) within() (key, end string) {
 	if q.only != "" {
 		return key + q.only, ""
 	}
-	return key, after(key)
+	return key, prefixEnd(key)
 }
 
 func (q *apiCall) list() *Status {
 	return q.view(func(keys []keyValue, revision int64) *Status {
 		items := []*object{}
-		key, end := q.within()
+		key, end := q.keyRange()
 		from, to := span(keys, key, end)
 		for i := from; i < to; i++ {
 			item := shown(&keys[i].KeyValue)
@@ -278,7 +278,7 @@ func (q *apiCall) create() *Status {
 	if slices.Contains(ownNamespaces, q.namespace) {
 		return put()
 	}
-	return q.read(func() *Status {
+	return q.quorumRead(func() *Status {
 		if !q.hasNamespace(q.namespace) {
 			return noNamespace(q.namespace)
 		}
@@ -287,8 +287,8 @@ func (q *apiCall) create() *Status {
 }
 
 // put writes the object if its key has the given version. Version 0 means that the key must not exist. If this
-// condition does not hold, put replies with the result of other.
-func (q *apiCall) put(l *object, version int64, other func() *Status) {
+// condition is not met, put calls fallback and replies with its result.
+func (q *apiCall) put(l *object, version int64, fallback func() *Status) {
 	code := 200
 	if version == 0 {
 		code = 201
@@ -300,7 +300,7 @@ func (q *apiCall) put(l *object, version int64, other func() *Status) {
 	value := l.stored()
 	q.commit(func(revision int64, held bool) *Status {
 		if !held {
-			return other()
+			return fallback()
 		}
 		q.r.Reply(Answer(code, shown(&KeyValue{Key: q.key(), Value: value, Mod: revision})))
 		return nil
@@ -308,7 +308,7 @@ func (q *apiCall) put(l *object, version int64, other func() *Status) {
 }
 
 // commit proposes an operation that is executed only if the key has the given version. Version 0 means that the key
-// must not exist. done is told whether this condition held.
+// must not exist. commit then calls done, with held set to whether the condition was met.
 func (q *apiCall) commit(done func(revision int64, held bool) *Status, version int64, o Op) {
 	txn := &Txn{Conditions: []Compare{{Target: "MOD", Key: o.Key, Rel: '=', Number: version}}, Then: []Op{o}}
 	q.propose(q.m, q.r.Attempt, txn, func(message []byte, err error) {
@@ -322,8 +322,8 @@ func (q *apiCall) commit(done func(revision int64, held bool) *Status, version i
 	})
 }
 
-// update replaces an object if it still has the version that the request states. An update without a version is refused
-// if the object exists. An object that does not exist is created, as the API server does for Lease objects.
+// update replaces an object if it still has the version given in the request. An update without a version is refused if
+// the object exists. If the object does not exist, update creates it, as the API server does for Lease objects.
 func (q *apiCall) update() *Status {
 	l, failed := q.sent()
 	if l == nil {
@@ -335,7 +335,7 @@ func (q *apiCall) update() *Status {
 			"metadata.resourceVersion: Invalid value: %q: strconv.ParseUint: parsing: invalid syntax",
 			l.text("resourceVersion"))
 	}
-	q.read(func() *Status {
+	q.quorumRead(func() *Status {
 		k, uid := q.store.get(q.key()), l.text("uid")
 		was := ""
 		if k != nil {
@@ -382,7 +382,7 @@ func (q *apiCall) delete() *Status {
 	if q.Body != "" && json.Unmarshal([]byte(q.Body), &o) != nil {
 		return badRequest("unable to decode request body")
 	}
-	return q.read(func() *Status {
+	return q.quorumRead(func() *Status {
 		k := q.store.get(q.key())
 		if k == nil {
 			return notFound(q.name)

@@ -102,7 +102,7 @@ func TestObjectsThatKubernetesRefuses(t *testing.T) {
 	}
 }
 
-// TestIdentityOfAnObjectIsCompared: a delete or update request that states an object's UID is refused if this object
+// TestIdentityOfAnObjectIsCompared: a delete or update request that specifies an object's UID is refused if this object
 // has been replaced or deleted.
 func TestIdentityOfAnObjectIsCompared(t *testing.T) {
 	asAPI(t, func(_ *desk, c apiCaller) {
@@ -247,8 +247,8 @@ func TestWatchEndsAfterItsTime(t *testing.T) {
 }
 
 // TestWhatKubernetesRefusesFirst checks which error is returned for an object with several mistakes. The API server
-// checks the namespace first, then the version, then the content, and finally whether a new object states a version.
-// This order was measured with kube-apiserver 1.33.13.
+// checks the namespace first, then the version, then the content, and finally whether a new object specifies a version.
+// This order was observed with kube-apiserver 1.33.13.
 func TestWhatKubernetesRefusesFirst(t *testing.T) {
 	const bad = `"spec":{"leaseDurationSeconds":0}`
 	asAPI(t, func(_ *desk, c apiCaller) {

@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// cacheLag is the maximum time by which the cache of an API server lags behind the etcd member beside it. The cache
-// learns of changes through a watch.
+// cacheLag is the maximum time by which the cache of an API server lags behind the etcd member on the same node. The
+// cache learns of changes through a watch.
 const cacheLag = 10 * time.Millisecond
 
 // arrival says when a member applied a revision, on its monotonic clock.
@@ -18,7 +18,7 @@ type arrival struct {
 }
 
 // arrived records that this member has just applied the current revision. It forgets revisions that are so old that no
-// cache shows them any more.
+// cache shows them anymore.
 func (s *server) arrived(m *raft.Member) {
 	now := m.Monotonic()
 	for len(s.arrivals) > 1 && s.arrivals[1].at <= now-cacheLag {
@@ -54,5 +54,5 @@ func (q *apiCall) view(f func(keys []keyValue, revision int64) *Status) *Status 
 	if q.query.Get("resourceVersion") == "0" {
 		return f(q.cached())
 	}
-	return q.read(func() *Status { return f(q.store.keys, q.store.revision) })
+	return q.quorumRead(func() *Status { return f(q.store.keys, q.store.revision) })
 }

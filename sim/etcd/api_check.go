@@ -200,8 +200,8 @@ func misnamed(name string) string {
 	return ""
 }
 
-// mislabelled returns the reason why the labels of an object are invalid, or "" if they are valid.
-func mislabelled(labels map[string]any) string {
+// mislabeled returns the reason why the labels of an object are invalid, or "" if they are valid.
+func mislabeled(labels map[string]any) string {
 	for _, key := range sortedNames(labels) {
 		prefix, name, prefixed := strings.Cut(key, "/")
 		if !prefixed {
@@ -230,7 +230,7 @@ func (q *apiCall) check(l *object) *Status {
 		return invalid(q.name, "metadata.name: Invalid value: %q: %s", q.name, why)
 	}
 	labels, _ := l.Metadata["labels"].(map[string]any)
-	if why := mislabelled(labels); why != "" {
+	if why := mislabeled(labels); why != "" {
 		return invalid(q.name, "%s", why)
 	}
 	count := func(field string) (n int64, given bool) {

@@ -35,7 +35,7 @@ func namespace(name string, revision int64) map[string]any {
 func (q *apiCall) serveNamespaces(name string) *Status {
 	switch {
 	case q.Method == "GET" && name != "":
-		return q.read(func() *Status {
+		return q.quorumRead(func() *Status {
 			if !q.hasNamespace(name) {
 				return noNamespace(name)
 			}

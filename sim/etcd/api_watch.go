@@ -33,7 +33,7 @@ func (q *apiCall) watch() *Status {
 			return nil
 		}
 		b := []byte(begin)
-		from, to := q.within()
+		from, to := q.keyRange()
 		if version == 0 {
 			first, last := span(keys, from, to)
 			for _, k := range keys[first:last] {

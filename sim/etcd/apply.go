@@ -5,7 +5,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// write is a pending change: everything that one log entry does to the keys. All of it gets the same revision.
+// write is a pending change: everything that one log entry does to the keys. All of its changes get the same revision.
 type write struct {
 	entry    *raft.Entry // nil for reads
 	txn      *Txn        // the txn being executed, if any
@@ -31,7 +31,7 @@ func (o *Op) apply(s *server, m *raft.Member, w *write) ([]byte, error) {
 	if o.Kind == Put && o.Lease != 0 && s.lessor.find(o.Lease) == nil {
 		return nil, errLeaseNotFound
 	}
-	if err := s.possible(o); err != nil {
+	if err := s.checkOp(o); err != nil {
 		return nil, err
 	}
 	r := s.operate(m, o, w)
@@ -39,8 +39,8 @@ func (o *Op) apply(s *server, m *raft.Member, w *write) ([]byte, error) {
 	return r.message(s.header(m), false), nil
 }
 
-// possible returns the reason why an operation cannot be executed, or nil if it can.
-func (s *server) possible(o *Op) error {
+// checkOp returns an error if an operation cannot be executed in the current state of the store.
+func (s *server) checkOp(o *Op) error {
 	switch {
 	case o.Kind == Put && (o.KeepValue || o.KeepLease) && s.store.get(o.Key) == nil:
 		return errKeyNotFound
@@ -87,20 +87,20 @@ func (s *server) operate(m *raft.Member, o *Op, w *write) result {
 	case Delete:
 		r.count = s.remove(m, w, o.Key, o.End)
 	default:
-		return s.look(o, s.at(w))
+		return s.look(o, s.pendingRevision(w))
 	}
-	r.revision = s.at(w)
+	r.revision = s.pendingRevision(w)
 	return r
 }
 
-// look executes a range request. revision is the revision that the response states.
+// look executes a range request. revision is the revision to report in the response.
 func (s *server) look(o *Op, revision int64) result {
 	count, keys, more := s.store.query(o)
 	return result{o.Kind, revision, count, more, keys}
 }
 
-// at returns the store's revision, including the changes that w has made so far.
-func (s *server) at(w *write) int64 {
+// pendingRevision returns the store's revision, including the changes that w has made so far.
+func (s *server) pendingRevision(w *write) int64 {
 	if w.changed {
 		return w.revision
 	}

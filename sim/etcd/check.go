@@ -1,13 +1,15 @@
 package etcd
 
-// maxTxnOps is etcd's default for the maximum number of operations in each part of a txn.
+// maxTxnOps is etcd's default limit on the number of operations in each branch of a txn, and on the number of its
+// conditions.
 const maxTxnOps = 128
 
 // check returns an error if an operation is invalid, no matter what the store contains (etcdserver/api/v3rpc/key.go).
-func (o *Op) check(most int) error {
+// maxOps is the limit for nested txns.
+func (o *Op) check(maxOps int) error {
 	switch {
 	case o.Kind == Nested:
-		return o.Txn.checkParts(most)
+		return o.Txn.checkParts(maxOps)
 	case o.Kind == 0:
 		return errKeyNotFound // this is also etcd's error for an operation without a kind
 	case o.Key == "":
@@ -20,9 +22,10 @@ func (o *Op) check(most int) error {
 	return nil
 }
 
-// check returns an error if a txn is invalid. most is the maximum number of operations in each part.
-func (t *Txn) check(most int) error {
-	if err := t.checkParts(most); err != nil {
+// check returns an error if a txn is invalid. maxOps limits the number of operations in each branch, and the number of
+// conditions.
+func (t *Txn) check(maxOps int) error {
+	if err := t.checkParts(maxOps); err != nil {
 		return err
 	}
 	if putsTwice(t.Then) || putsTwice(t.Else) {
@@ -31,9 +34,9 @@ func (t *Txn) check(most int) error {
 	return nil
 }
 
-func (t *Txn) checkParts(most int) error {
+func (t *Txn) checkParts(maxOps int) error {
 	count := max(len(t.Conditions), len(t.Then), len(t.Else))
-	if count > most {
+	if count > maxOps {
 		return errTooManyOps
 	}
 	for i := range t.Conditions {
@@ -43,7 +46,7 @@ func (t *Txn) checkParts(most int) error {
 	}
 	for _, branch := range [][]Op{t.Then, t.Else} {
 		for i := range branch {
-			if err := branch[i].check(most - count); err != nil {
+			if err := branch[i].check(maxOps - count); err != nil {
 				return err
 			}
 		}

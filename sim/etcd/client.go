@@ -61,10 +61,10 @@ func MoveLeader(member int64) Call {
 }
 
 // Prefix returns the end of the range that consists of all keys with the given prefix.
-func Prefix(prefix string) string { return after(prefix) }
+func Prefix(prefix string) string { return prefixEnd(prefix) }
 
-// Response is a member's decoded response to a call of a modeled client. It contains the fields that clients of a lock
-// use.
+// Response is a member's decoded response to a call that a modeled client has made. It contains the fields that clients
+// of a lock use.
 type Response struct {
 	Revision  int64      // revision of the store, from the header
 	Member    int64      // ID of the member, from the header

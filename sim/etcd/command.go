@@ -57,7 +57,7 @@ type compaction struct{ revision int64 }
 func (*compaction) name() string        { return "COMPACT" }
 func (c *compaction) details() []string { return []string{format(c.revision)} }
 
-// entrance puts a key into the queue of a lock or an election, for a call of the lock or election service.
+// entrance puts a key into the queue of a lock or an election, on behalf of a call to the lock or election service.
 type entrance struct {
 	key, value string
 	lease      int64

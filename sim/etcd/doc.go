@@ -1,24 +1,24 @@
 // Package etcd simulates the parts of an etcd cluster that a lock needs: keys with revisions, transactions, leases and
 // watches, on the replicated log of package raft. See [New].
 //
-// Goals: a client of a lock sees the same as with etcd 3.5, under crashes, pauses, cuts, slow disks and drifting
-// clocks. This includes which requests succeed, when a lease ends, and what a watch reports. Jumps of the wall clock
-// have no effect, as in etcd.
+// Goals: a client of a lock sees the same behavior as with etcd 3.5, even under crashes, pauses, cuts, slow disks and
+// drifting clocks. This includes which requests succeed, when a lease ends, and what a watch reports. Jumps of the wall
+// clock have no effect, as in etcd.
 //
 // Non-goals: authentication, quotas, the progress notifications that etcd sends to watches every ten minutes, changes
 // of membership, snapshots, checkpoints of leases (etcd writes one every five minutes; leases of locks are shorter).
 //
 // # Calls
 //
-// The simulated services of etcd 3.4 are KV, Lease, Watch, the lock and election services, Status of Maintenance and
-// MemberList of Cluster. All other methods are refused with an error that names them. Requests, responses, codes and
-// error texts are those of 3.4, except where 3.4 panics (on a txn that deletes a key and then puts it with
-// ignore_value). Fields of a newer API are skipped, as an old server does. A txn is one entry of the log, as in etcd.
-// The reply is sent once the member that received the request has applied it.
+// The simulated services of etcd 3.4 are KV, Lease, Watch, the lock and election services, and the methods Status of
+// Maintenance and MemberList of Cluster. All other methods are refused with an error that names them. Requests,
+// responses, codes and error texts are those of 3.4, except where 3.4 panics (on a txn that deletes a key and then puts
+// it with ignore_value). Fields of a newer API are ignored, as an older server ignores them. A txn is one entry of the
+// log, as in etcd. The reply is sent once the member that received the request has applied it.
 //
 // Known differences: watches of past revisions are served at once, whereas etcd serves them every 100 ms. The election
 // service's method Leader grants no lease, whereas etcd grants one that nobody uses. Only the client enforces the
-// deadline of a call, by resetting it.
+// deadline of a call, by resetting the call's stream.
 //
 // # Clients
 //
@@ -31,10 +31,10 @@
 //
 // # How to add a request
 //
-// The server's part is a row in methods (rpc.go) with its function. The client's part, if a modeled client needs it, is
-// a function that returns its Call and a case in Response.fields (client.go). Nothing else is needed for faults,
-// timelines and live runs, which identify a request by its method. A request that changes something in a new way also
-// needs a command (command.go): members execute it from the log as a Go value.
+// For the server, add a row to methods (rpc.go) and the function that handles the request. If a modeled client needs
+// the request, add a function that returns its Call, and a case in Response.fields (client.go). Nothing else is needed
+// for faults, timelines and live runs, which identify a request by its method. A request that changes the state in a
+// new way also needs a command (command.go), which is a Go value that members execute from the log.
 //
 // # Leases
 //

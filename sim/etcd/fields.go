@@ -70,10 +70,10 @@ func (s *scan) bytes() []byte {
 
 func (s *scan) text() string { return string(s.bytes()) }
 
-// take decodes a nested message by calling read with its bytes.
-func (s *scan) take(read func([]byte) error) {
+// take passes the bytes of a nested message to decode.
+func (s *scan) take(decode func([]byte) error) {
 	if b := s.bytes(); s.err == nil {
-		s.err = read(b)
+		s.err = decode(b)
 	}
 }
 

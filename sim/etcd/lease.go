@@ -26,10 +26,10 @@ const forever = time.Duration(math.MaxInt64)
 
 // lessor manages the leases. All members know which leases exist, but only the leader knows when they end.
 type lessor struct {
-	leases  []*lease // in the order in which they were granted
-	free    []*lease // leases of earlier runs, for reuse
-	primary bool
-	reign   uint64 // how often this member has become primary since it started; timers of earlier reigns are ignored
+	leases     []*lease // in the order in which they were granted
+	free       []*lease // leases of earlier runs, for reuse
+	primary    bool
+	leadership uint64 // how many times this member has become primary since it started; earlier timers are ignored
 }
 
 // Constants of etcd's lessor.
@@ -42,7 +42,7 @@ func (l *lessor) reset() {
 	l.free = append(l.free, l.leases...)
 	clear(l.leases)
 	l.leases = l.leases[:0]
-	l.primary, l.reign = false, 0
+	l.primary, l.leadership = false, 0
 }
 
 func (l *lessor) find(id int64) *lease {
@@ -91,7 +91,7 @@ func (x *lease) detach(key string) {
 	}
 }
 
-// refresh extends the lease. It then ends after its TTL plus the given extra time, counted from now.
+// refresh extends the lease: it now ends after its TTL plus the extra time in extend.
 func (x *lease) refresh(now, extend time.Duration) {
 	x.expiry = now + time.Duration(x.ttl)*time.Second + extend
 	x.ending = false
@@ -102,16 +102,17 @@ func (x *lease) refresh(now, extend time.Duration) {
 // may have been leader for that long.
 func (s *server) promote(m *raft.Member) {
 	s.lessor.primary = true
-	s.lessor.reign++
+	s.lessor.leadership++
 	extend := m.Config().ElectionTimeout()
 	for _, x := range s.lessor.leases {
 		x.refresh(m.Monotonic(), extend)
 		s.recordProlonged(m, x, "")
 	}
-	m.After(lessorInterval, s.lessor.reign)
+	m.After(lessorInterval, s.lessor.leadership)
 }
 
-// demote makes this member stop being the primary. Clients that wait for an answer will get it from the new leader.
+// demote is called when this member is no longer the primary. Clients that wait for an answer will get it from the new
+// leader.
 func (s *server) demote() {
 	s.lessor.primary = false
 	for _, x := range s.lessor.leases {
@@ -119,31 +120,32 @@ func (s *server) demote() {
 	}
 }
 
-// Ranges of timer tags. A tag below the first range is the number of a reign (see lessor).
+// Ranges of timer tags. A tag below the first range is a value of lessor.leadership.
 const (
 	tagLeaderless uint64 = 1 << 48
 	tagWait       uint64 = 1 << 49
 	tagWatch      uint64 = 1 << 50
 )
 
-// Wake handles a timer. If the tag is the current reign, Wake checks for leases that have ended and proposes to revoke
-// them. If the member is no longer the leader but does not know it yet, the proposals have no effect.
-func (s *server) Wake(m *raft.Member, reign uint64) {
+// Wake handles a timer. If the tag is the current lessor.leadership, Wake checks for leases that have ended and
+// proposes to revoke them. If the member is no longer the leader but does not know it yet, the proposals have no
+// effect.
+func (s *server) Wake(m *raft.Member, tag uint64) {
 	switch {
-	case reign >= tagWatch:
-		s.endWatch(m, int64(reign-tagWatch))
+	case tag >= tagWatch:
+		s.endWatch(m, int64(tag-tagWatch))
 		return
-	case reign >= tagWait:
-		s.wakeWait(m, reign-tagWait)
+	case tag >= tagWait:
+		s.wakeWait(m, tag-tagWait)
 		return
-	case reign >= tagLeaderless:
-		s.endWithoutLeader(m, reign-tagLeaderless)
-		return
-	}
-	if !s.lessor.primary || reign != s.lessor.reign {
+	case tag >= tagLeaderless:
+		s.endWithoutLeader(m, tag-tagLeaderless)
 		return
 	}
-	m.After(lessorInterval, reign)
+	if !s.lessor.primary || tag != s.lessor.leadership {
+		return
+	}
+	m.After(lessorInterval, tag)
 	// ended returns a new list. This matters because a member without peers applies each proposal at once, which
 	// removes the lease while this loop is running.
 	for _, x := range s.lessor.ended(m.Monotonic()) {

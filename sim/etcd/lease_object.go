@@ -23,8 +23,8 @@ type LeaseObject struct {
 	Spec LeaseSpec `json:"spec"`
 }
 
-// LeaseSpec states which client leads and for how long (coordination.k8s.io/v1). To etcd, it is ordinary data that
-// never expires.
+// LeaseSpec says which client leads and for how long (coordination.k8s.io/v1). To etcd, it is ordinary data that never
+// expires.
 type LeaseSpec struct {
 	HolderIdentity       string `json:"holderIdentity,omitempty"` // empty if nobody leads
 	LeaseDurationSeconds int64  `json:"leaseDurationSeconds,omitempty"`
@@ -77,29 +77,29 @@ func (w *write) guarded(key string) bool {
 	})
 }
 
-// recordTerm records how a write to a Lease object changes the leader. was is the previous term.
+// recordTerm records how a write to a Lease object changes the leader. previous is the term before the write.
 //
 // If the leader renews its term, the key is recorded as extended. If the object no longer has a holder, the key is
 // recorded as deleted. If a new holder has compared the version, it has seen the lease end by its own clock, so the key
-// is recorded as expired. If the new holder has not compared the version, it overwrites the key, unless the lease had
-// already ended. If the same client now leads under a new attempt, it has abandoned its earlier term.
-func (s *server) recordTerm(m *raft.Member, k *keyValue, was term, w *write) {
+// is recorded as expired. If the new holder has not compared the version, the key is recorded as overwritten, unless
+// the lease had already ended. If the same client now leads under a new attempt, it has abandoned its earlier term.
+func (s *server) recordTerm(m *raft.Member, k *keyValue, previous term, w *write) {
 	spec, by := ReadLeaseObject(k.Value).Spec, k.owner
 	k.due = m.Due(time.Duration(spec.LeaseDurationSeconds) * time.Second)
-	renewed := spec.HolderIdentity == was.holder && by == was.owner
+	renewed := spec.HolderIdentity == previous.holder && by == previous.owner
 	before := *k
-	before.owner = was.owner
+	before.owner = previous.owner
 	switch {
-	case was.owner == "":
+	case previous.owner == "":
 	case spec.HolderIdentity == "":
 		s.recordEnd(m, &before, &write{entry: w.entry, why: history.Deleted, by: by})
 	case renewed && w.entry.First:
 		m.Record(history.Event{Type: history.OK, F: history.KeyProlonged, Lock: LockOf(k.Key), Member: k.Key, Of: by,
 			By: by, Until: k.due})
 	case renewed:
-	case spec.HolderIdentity == was.holder && clientOf(by) == clientOf(was.owner):
-		s.recordEnd(m, &before, &write{entry: w.entry, why: history.Deleted, by: was.owner})
-	case spec.HolderIdentity != was.holder && (w.guarded(k.Key) || m.Due(0) >= was.due):
+	case spec.HolderIdentity == previous.holder && clientOf(by) == clientOf(previous.owner):
+		s.recordEnd(m, &before, &write{entry: w.entry, why: history.Deleted, by: previous.owner})
+	case spec.HolderIdentity != previous.holder && (w.guarded(k.Key) || m.Due(0) >= previous.due):
 		s.recordEnd(m, &before, &write{entry: w.entry, why: history.Expired})
 	}
 	switch {

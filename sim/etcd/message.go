@@ -107,7 +107,7 @@ func readComparison(b []byte) (c Compare, err error) {
 	return c, s.err
 }
 
-// watchCreation is an etcdserverpb.WatchCreateRequest.
+// watchCreation is a decoded etcdserverpb.WatchCreateRequest.
 type watchCreation struct {
 	Watch
 	id                int64 // 0 if the server chooses the ID

@@ -72,8 +72,8 @@ func (t *Txn) readOnly() bool {
 	return !slices.ContainsFunc(t.Then, changes) && !slices.ContainsFunc(t.Else, changes)
 }
 
-// after returns the end of the range that consists of all keys with the given prefix.
-func after(prefix string) string {
+// prefixEnd returns the end of the range that consists of all keys with the given prefix.
+func prefixEnd(prefix string) string {
 	end := []byte(prefix)
 	for i := len(end) - 1; i >= 0; i-- {
 		if end[i] < 0xff {
@@ -84,8 +84,8 @@ func after(prefix string) string {
 	return "\x00"
 }
 
-// among reports whether a key is in a range.
-func among(key, from, end string) bool {
+// inRange reports whether a key is in a range.
+func inRange(key, from, end string) bool {
 	switch end {
 	case "":
 		return key == from
@@ -97,14 +97,14 @@ func among(key, from, end string) bool {
 
 // putsTwice reports whether a branch changes a key twice: by two puts, or by a put and a delete in either order.
 func putsTwice(ops []Op) bool {
-	_, _, twice := writes(ops)
+	_, _, twice := branchWrites(ops)
 	return twice
 }
 
-// writes returns the keys that a branch puts, its delete operations, and whether it changes a key twice (see
-// putsTwice). It includes nested txns. For each of these, it takes into account that only one branch is executed
+// branchWrites returns the keys that a branch puts, its delete operations, and whether it changes a key twice (see
+// putsTwice). It includes nested txns, and takes into account that only one branch of each nested txn is executed
 // (checkIntervals in etcdserver/api/v3rpc/key.go).
-func writes(ops []Op) (puts []string, deletes []*Op, twice bool) {
+func branchWrites(ops []Op) (puts []string, deletes []*Op, twice bool) {
 	for i := range ops {
 		if ops[i].Kind == Delete {
 			deletes = append(deletes, &ops[i])
@@ -115,7 +115,7 @@ func writes(ops []Op) (puts []string, deletes []*Op, twice bool) {
 		twice = twice || known && !slices.Contains(other, key) ||
 			// in this check, etcd treats "\x00" as an ordinary end, so the range is empty
 			slices.ContainsFunc(deletes, func(d *Op) bool {
-				return d.End != "\x00" && among(key, d.Key, d.End)
+				return d.End != "\x00" && inRange(key, d.Key, d.End)
 			})
 		if !known {
 			puts = append(puts, key)
@@ -125,8 +125,8 @@ func writes(ops []Op) (puts []string, deletes []*Op, twice bool) {
 		if ops[i].Kind != Nested {
 			continue
 		}
-		then, thenDeletes, wrong := writes(ops[i].Txn.Then)
-		otherwise, otherDeletes, wrongToo := writes(ops[i].Txn.Else)
+		then, thenDeletes, wrong := branchWrites(ops[i].Txn.Then)
+		otherwise, otherDeletes, wrongToo := branchWrites(ops[i].Txn.Else)
 		twice = twice || wrong || wrongToo
 		for _, key := range then {
 			put(key, nil)

@@ -230,7 +230,7 @@ func (q *rpc) serveRange() error {
 		if o.Revision < 0 {
 			o.Revision = 0
 		}
-		if err := q.possible(&o); err != nil {
+		if err := q.checkOp(&o); err != nil {
 			return err
 		}
 		r := q.look(&o, q.store.revision)

@@ -11,26 +11,26 @@ import (
 // apply executes a txn, either completely or not at all.
 func (t *Txn) apply(s *server, m *raft.Member, w *write) ([]byte, error) {
 	w.txn = t
-	way := s.way(t, nil)
-	if err := s.feasible(t, way); err != nil {
+	way := s.chooseBranches(t, nil)
+	if err := s.checkTxn(t, way); err != nil {
 		return nil, err
 	}
 	h := s.header(m)
 	b := s.carry(m, t, w, &way)
-	h.revision = s.at(w)
+	h.revision = s.pendingRevision(w)
 	s.commit(m, w)
 	return append(h.append(nil, 1), b...), nil
 }
 
-// way evaluates the conditions of a txn and of the txns nested in its chosen branches. For each txn, in the order of
-// execution, it appends to the list whether the conditions hold. This decides between the branches Then and Else. All
-// conditions are evaluated before anything is executed.
-func (s *server) way(t *Txn, way []bool) []bool {
+// chooseBranches evaluates the conditions of a txn and of the txns nested in its chosen branches. For each txn, in the
+// order of execution, it appends to way whether the conditions hold: if they do, the branch Then is chosen, and
+// otherwise the branch Else. All conditions are evaluated before anything is executed.
+func (s *server) chooseBranches(t *Txn, way []bool) []bool {
 	ops, held := s.branch(t)
 	way = append(way, held)
 	for i := range ops {
 		if ops[i].Kind == Nested {
-			way = s.way(ops[i].Txn, way)
+			way = s.chooseBranches(ops[i].Txn, way)
 		}
 	}
 	return way
@@ -47,32 +47,32 @@ func (t *Txn) follow(way *[]bool) []Op {
 	return t.Else
 }
 
-// feasible returns an error if an operation in the chosen branches cannot be executed. Like etcd, it checks all puts
+// checkTxn returns an error if an operation in the chosen branches cannot be executed. Like etcd, it checks all puts
 // before all ranges.
-func (s *server) feasible(t *Txn, way []bool) error {
+func (s *server) checkTxn(t *Txn, way []bool) error {
 	for _, kind := range []Kind{Put, Range} {
 		rest := way
-		if err := s.feasibleOf(kind, t, &rest); err != nil {
+		if err := s.checkTxnOf(kind, t, &rest); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *server) feasibleOf(kind Kind, t *Txn, way *[]bool) (err error) {
+func (s *server) checkTxnOf(kind Kind, t *Txn, way *[]bool) (err error) {
 	ops := t.follow(way)
 	for i := range ops {
 		o := &ops[i]
 		var wrong error
 		switch {
 		case o.Kind == Nested:
-			wrong = s.feasibleOf(kind, o.Txn, way)
+			wrong = s.checkTxnOf(kind, o.Txn, way)
 		case o.Kind != kind:
 		// Outside a txn, a negative revision means the latest one.
 		case o.Kind == Range && o.Revision < 0 && o.Revision < s.store.compacted:
 			wrong = errCompacted
 		default:
-			wrong = s.possible(o)
+			wrong = s.checkOp(o)
 		}
 		err = cmp.Or(err, wrong)
 	}

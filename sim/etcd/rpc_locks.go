@@ -27,7 +27,7 @@ var (
 // sessionTTL is the TTL, in seconds, of the lease that the services grant to a caller without a lease.
 const sessionTTL = 60
 
-// wait is a call that waits until its own key is the oldest one with its prefix. A call of Observe is also stored as a
+// wait is a call that waits until its own key is the oldest one with its prefix. A call to Observe is also stored as a
 // wait, but has no key.
 type wait struct {
 	number       uint64
@@ -133,7 +133,7 @@ func (n *entrance) apply(s *server, m *raft.Member, w *write) ([]byte, error) {
 		at = w.revision
 	}
 	if k == nil || n.election && k.Value != o.Value {
-		if err := s.possible(&o); err != nil {
+		if err := s.checkOp(&o); err != nil {
 			return nil, err
 		}
 		s.operate(m, &o, w)
@@ -173,7 +173,7 @@ func (s *server) abandon(m *raft.Member, isGone func(*wait) bool) {
 
 // oldest reports whether the wait's key is the oldest in the queue.
 func (s *server) oldest(w *wait) bool {
-	from, to := s.store.span(w.prefix, after(w.prefix))
+	from, to := s.store.span(w.prefix, prefixEnd(w.prefix))
 	return !slices.ContainsFunc(s.store.keys[from:to], func(k keyValue) bool { return k.Create < w.created })
 }
 
@@ -248,7 +248,7 @@ func (q *rpc) change(c command, judge func(response []byte) error) {
 	})
 }
 
-// leaderKey is a v3electionpb.LeaderKey.
+// leaderKey is a decoded v3electionpb.LeaderKey.
 type leaderKey struct {
 	name, key       string
 	revision, lease int64
@@ -305,7 +305,7 @@ func (q *rpc) serveResign() error {
 
 // elected returns the oldest key of a queue, or nil if the queue is empty.
 func (s *server) elected(prefix string) *KeyValue {
-	_, found, _ := s.store.query(&Op{Kind: Range, Key: prefix, End: after(prefix), Order: ByCreate, Limit: 1})
+	_, found, _ := s.store.query(&Op{Kind: Range, Key: prefix, End: prefixEnd(prefix), Order: ByCreate, Limit: 1})
 	if len(found) == 0 {
 		return nil
 	}

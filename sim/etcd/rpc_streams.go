@@ -209,8 +209,8 @@ func (q *rpc) serveWatch() (err error) {
 // noWatch is the watch ID that means "no watch".
 const noWatch = -1
 
-// at returns the index of the watch with the given ID on the call's stream, or -1 if there is none.
-func (q *rpc) at(id int64) int {
+// watchIndex returns the index of the watch with the given ID on the call's stream, or -1 if there is none.
+func (q *rpc) watchIndex(id int64) int {
 	return slices.IndexFunc(q.watchers, func(w watcher) bool {
 		return !w.objects && w.conn == q.r.ConnID && w.stream == q.Stream && w.id == id
 	})
@@ -226,12 +226,12 @@ func (q *rpc) watch(x *stream, c *watchCreation) {
 	case c.End != "" && c.End != "\x00" && c.Key >= c.End:
 		id, problem = noWatch, "mvcc: watcher range is empty"
 	case id == 0:
-		for q.at(x.nextWatch) >= 0 {
+		for q.watchIndex(x.nextWatch) >= 0 {
 			x.nextWatch++
 		}
 		id = x.nextWatch
 		x.nextWatch++
-	case q.at(id) >= 0:
+	case q.watchIndex(id) >= 0:
 		id, problem = noWatch, "mvcc: duplicate watch ID provided on the WatchStream"
 	}
 	b := appendNumber(appendNumber(q.header(q.m).append(nil, 1), 2, id), 3, 1)
@@ -257,7 +257,7 @@ func (q *rpc) watch(x *stream, c *watchCreation) {
 
 // unwatch ends the watch with the given ID, if it exists.
 func (q *rpc) unwatch(id int64) {
-	if i := q.at(id); i >= 0 {
+	if i := q.watchIndex(id); i >= 0 {
 		q.server.watchers = slices.Delete(q.watchers, i, i+1)
 		q.say(appendNumber(appendNumber(q.header(q.m).append(nil, 1), 2, id), 4, 1))
 	}
@@ -280,7 +280,7 @@ func (s *server) show(m *raft.Member, w *watcher) {
 		any = true
 		key = key.Text(c.Key)
 		e := appendKeyValue(appendNumber(nil, 1, asNumber(c.deleted)), 2, &c.KeyValue, false)
-		if before := s.store.before(i); w.previous && before != nil {
+		if before := s.store.stateBefore(i); w.previous && before != nil {
 			e = appendKeyValue(e, 3, before, false)
 		}
 		b = appendPart(b, 11, e)
@@ -291,9 +291,9 @@ func (s *server) show(m *raft.Member, w *watcher) {
 	w.next = max(w.next, s.store.revision+1)
 }
 
-// before returns the state of the changed key before a change. It returns nil if the key did not exist then, or if that
-// revision has been compacted.
-func (s *store) before(change int) *KeyValue {
+// stateBefore returns the state of the changed key before a change. It returns nil if the key did not exist then, or if
+// the revision before the change has been compacted.
+func (s *store) stateBefore(change int) *KeyValue {
 	of := &s.changes[change]
 	created := !of.deleted && of.Create == of.Mod // also true if the same txn first deleted the key
 	if created || of.revision-1 < s.compacted {

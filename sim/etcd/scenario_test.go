@@ -221,8 +221,8 @@ func TestALeaseCountedFromTheAnswerMayBeCountedTooLong(t *testing.T) {
 }
 
 // TestALeaderThatWasPausedDoesNotProlongWhatItsSuccessorEnds: a leader is paused while a keepalive of client-1 waits in
-// its buffer. Meanwhile, another leader is elected. When the old leader continues, it must confirm its leadership
-// before it answers. Otherwise the client would rely on a lease that the new leader ends earlier.
+// its buffer. Meanwhile, another leader is elected. When the old leader resumes, it must confirm its leadership before
+// it answers. Otherwise the client would rely on a lease that the new leader ends earlier.
 func TestALeaderThatWasPausedDoesNotProlongWhatItsSuccessorEnds(t *testing.T) {
 	everySeed(t, 2, func(l *lab) {
 		l.work.hold, l.work.cycles, l.work.obeys, l.work.ttl = 40*time.Second, 1, true, 20

@@ -36,7 +36,7 @@ func get(key string) Op { return Op{Kind: Range, Key: key} }
 
 func own(key string) Op { return Op{Kind: Range, Key: key, Serializable: true} }
 
-func all(prefix string) Op { return Op{Kind: Range, Key: prefix, End: after(prefix)} }
+func all(prefix string) Op { return Op{Kind: Range, Key: prefix, End: prefixEnd(prefix)} }
 
 func put(key, value string, lease int64) Op {
 	return Op{Kind: Put, Key: key, Value: value, Lease: lease}
@@ -44,7 +44,7 @@ func put(key, value string, lease int64) Op {
 
 func remove(key string) Op { return Op{Kind: Delete, Key: key} }
 
-func removeAll(prefix string) Op { return Op{Kind: Delete, Key: prefix, End: after(prefix)} }
+func removeAll(prefix string) Op { return Op{Kind: Delete, Key: prefix, End: prefixEnd(prefix)} }
 
 // show formats a response: the revision in brackets, and then the fields of the method's response.
 func show(path string, r *Response) string {
@@ -276,7 +276,7 @@ func TestALeaseEndsByTheLeadersClockAndTakesItsKeysAlong(t *testing.T) {
 	d.want(3, KeepLeaseAlive(8), "[8 0]")
 	d.want(3, LeaseTimeToLive(8), "[8 -1 0]")
 	d.Run(granted+sim.Time(5*time.Second-10*ms), nil)
-	d.want(1, Op{Kind: Range, Key: "l/", End: after("l/"), Serializable: true}.Call(),
+	d.want(1, Op{Kind: Range, Key: "l/", End: prefixEnd("l/"), Serializable: true}.Call(),
 		"[4 2 [[l/1 - 2 4 2 0] [l/2 - 3 3 1 9]]]")
 	d.Run(granted+sim.Time(5*time.Second+510*ms), nil)
 	d.want(1, all("l/").Call(), "[5 1 [[l/1 - 2 4 2 0]]]")

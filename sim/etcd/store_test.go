@@ -56,7 +56,7 @@ func TestTheStoreAgreesWithAPlainOne(t *testing.T) {
 			} else {
 				end := ""
 				if prefix {
-					end = after(key)
+					end = prefixEnd(key)
 				}
 				from, to := s.span(key, end)
 				for _, k := range s.keys[from:to] {

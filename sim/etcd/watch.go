@@ -18,7 +18,7 @@ type watcher struct {
 }
 
 func (w *watcher) sees(c *change) bool {
-	return c.revision >= w.next && among(c.Key, w.key, w.end)
+	return c.revision >= w.next && inRange(c.Key, w.key, w.end)
 }
 
 // notify sends all watchers the changes that they have not been sent yet.

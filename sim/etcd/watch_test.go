@@ -51,7 +51,7 @@ func (d *desk) report(want ...string) {
 func TestAWatchReportsLaterRevisions(t *testing.T) {
 	d := newDesk(t)
 	d.ask(1, put("l/1", "old", 0).Call())
-	d.watch("w", "etcd-3", Watch{Key: "l/", End: after("l/")})
+	d.watch("w", "etcd-3", Watch{Key: "l/", End: prefixEnd("l/")})
 	d.watch("x", "etcd-2", Watch{Key: "l/2"})
 	d.ask(1, put("l/2", "v", 0).Call())
 	d.ask(2, put("m", "v", 0).Call())

@@ -111,33 +111,33 @@ func (l *lab) inject(f fault) {
 	case "power loss", "shutdown":
 		how := map[string]sim.Stop{"power loss": sim.PowerLoss, "shutdown": sim.ShutDown}[f.kind]
 		stopped := false
-		l.at(f.at, func() { stopped = l.Stop(me, how) })
-		l.at(end, func() {
+		l.schedule(f.at, func() { stopped = l.Stop(me, how) })
+		l.schedule(end, func() {
 			if stopped {
 				l.Restart(me)
 			}
 		})
 	case "pause":
-		l.at(f.at, func() { l.Pause(me) })
-		l.at(end, func() { l.Resume(me) })
+		l.schedule(f.at, func() { l.Pause(me) })
+		l.schedule(end, func() { l.Resume(me) })
 	case "cut off", "cut one way":
 		for _, other := range all {
 			if other == me {
 				continue
 			}
-			l.at(f.at, func() { l.Cut(me, other) })
-			l.at(end, func() { l.Heal(me, other) })
+			l.schedule(f.at, func() { l.Cut(me, other) })
+			l.schedule(end, func() { l.Heal(me, other) })
 			if f.kind == "cut off" {
-				l.at(f.at, func() { l.Cut(other, me) })
-				l.at(end, func() { l.Heal(other, me) })
+				l.schedule(f.at, func() { l.Cut(other, me) })
+				l.schedule(end, func() { l.Heal(other, me) })
 			}
 		}
 	case "slow disk":
-		l.at(f.at, func() { l.ServerFault(me, sim.ServerFault{Kind: sim.SlowFsync, By: 300 * ms, Begin: true}) })
-		l.at(end, func() { l.ServerFault(me, sim.ServerFault{Kind: sim.SlowFsync, By: 300 * ms}) })
+		l.schedule(f.at, func() { l.ServerFault(me, sim.ServerFault{Kind: sim.SlowFsync, By: 300 * ms, Begin: true}) })
+		l.schedule(end, func() { l.ServerFault(me, sim.ServerFault{Kind: sim.SlowFsync, By: 300 * ms}) })
 	case "drift":
-		l.at(f.at, func() { l.Drift(me, 500_000) })
-		l.at(end, func() { l.Drift(me, -500_000) })
+		l.schedule(f.at, func() { l.Drift(me, 500_000) })
+		l.schedule(end, func() { l.Drift(me, -500_000) })
 	}
 }
 
@@ -184,7 +184,7 @@ func TestMembersAgreeWhenAMinorityLosesItsDisks(t *testing.T) {
 		w.draw(5)
 		for i := range 2 {
 			id := names(5)[(int(seed)+2*i)%5]
-			w.at(time.Duration(500+seed*50)*ms, func() { w.Stop(id, sim.LoseAllState) })
+			w.schedule(time.Duration(500+seed*50)*ms, func() { w.Stop(id, sim.LoseAllState) })
 		}
 		for c := range 3 {
 			w.add(c, 20, 100*ms)

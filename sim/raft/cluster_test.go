@@ -125,8 +125,8 @@ func (l *lab) leaders() (all []int) {
 	return all
 }
 
-// at calls f at the given time.
-func (l *lab) at(d time.Duration, f func()) { l.At(sim.Time(d), f) }
+// schedule makes the world call f at time d.
+func (l *lab) schedule(d time.Duration, f func()) { l.At(sim.Time(d), f) }
 
 // say logs a line with the true time, which only a test may see.
 func (l *lab) say(format string, args ...any) {

@@ -50,7 +50,7 @@ func TestEndedLeaderIsReplacedAtOnceAndASilentOneLater(t *testing.T) {
 		for seed := range uint64(20) {
 			l := newLab(t, 3, connectedMembers)
 			l.again(seed, sim.Options{Delay: sim.Delay{Lo: ms, Hi: 5 * ms}}, connectedMembers)
-			l.at(at, func() { test.fault(l) })
+			l.schedule(at, func() { test.fault(l) })
 			if got := l.ledFrom(at); got < test.least || got > test.most {
 				t.Errorf("%s, seed %d: another leads after %v, want %v to %v", test.name, seed, got, test.least,
 					test.most)
@@ -64,8 +64,8 @@ func TestEndedLeaderIsReplacedAtOnceAndASilentOneLater(t *testing.T) {
 func TestMembersThatStartElectAtOnce(t *testing.T) {
 	l := newLab(t, 3, connectedMembers)
 	for _, name := range names(3) {
-		l.at(time.Second, func() { l.Stop(name, sim.PowerLoss) })
-		l.at(2*time.Second, func() { l.Restart(name) })
+		l.schedule(time.Second, func() { l.Stop(name, sim.PowerLoss) })
+		l.schedule(2*time.Second, func() { l.Restart(name) })
 	}
 	l.run(2*time.Second + 500*ms)
 	if got := l.leaders(); len(got) != 1 {
@@ -87,7 +87,7 @@ func TestLeaderWithoutConnectionsToAMajorityResigns(t *testing.T) {
 		{"both are paused", func(l *lab) { l.Pause("m-2"); l.Pause("m-3") }, 9 * time.Second, 13 * time.Second},
 	} {
 		l := newLab(t, 3, connectedMembers)
-		l.at(3500*ms, func() { test.fault(l) })
+		l.schedule(3500*ms, func() { test.fault(l) })
 		l.run(3500*ms + test.least)
 		if test.least > 0 && !l.Members()[0].Leading() {
 			t.Errorf("%s: the leader has resigned after %v", test.name, test.least)
@@ -104,8 +104,8 @@ func TestLeaderWithoutConnectionsToAMajorityResigns(t *testing.T) {
 func TestLeaderAloneIsAskedHowFarTheLogIs(t *testing.T) {
 	l := newLab(t, 3, connectedMembers)
 	l.ask(time.Second, 2, time.Second, "catch up")
-	l.at(2*time.Second, func() { l.cut("m-1", "m-2"); l.cut("m-1", "m-3") })
-	l.at(3*time.Second, func() { l.Members()[1].giveUp(); l.Members()[2].giveUp() })
+	l.schedule(2*time.Second, func() { l.cut("m-1", "m-2"); l.cut("m-1", "m-3") })
+	l.schedule(3*time.Second, func() { l.Members()[1].giveUp(); l.Members()[2].giveUp() })
 	l.ask(4*time.Second, 2, time.Second, "write", "new")
 	l.ask(5*time.Second, 1, time.Second, "catch up")
 	l.ask(5*time.Second, 1, time.Second, "read")
@@ -115,13 +115,13 @@ func TestLeaderAloneIsAskedHowFarTheLogIs(t *testing.T) {
 		"6s read: 0")
 }
 
-// TestALeaderWithALeaseResignsWhenItIsOver: a leader that is cut off resigns when its lease ends, which is earlier than
-// an election timeout. A leader that is connected to a majority does not resign.
+// TestALeaderWithALeaseResignsWhenItIsOver: a leader that is cut off resigns when its lease ends, before the election
+// timeout is over. A leader that is connected to a majority does not resign.
 func TestALeaderWithALeaseResignsWhenItIsOver(t *testing.T) {
 	for lease, want := range map[time.Duration]time.Duration{0: time.Second, 300 * ms: 300 * ms} {
 		l := newLab(t, 3, Config{Lease: lease})
 		for _, other := range []sim.ProcessID{"m-2", "m-3"} {
-			l.at(5*time.Second, func() { l.Cut("m-1", other); l.Cut(other, "m-1") })
+			l.schedule(5*time.Second, func() { l.Cut("m-1", other); l.Cut(other, "m-1") })
 		}
 		l.run(5 * time.Second)
 		if leaders := l.leaders(); len(leaders) != 1 || leaders[0] != 1 {

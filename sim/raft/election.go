@@ -10,7 +10,7 @@ import (
 
 // heartbeat is the state of a leader's heartbeats, which are also the ticks of raft.
 type heartbeat struct {
-	// identifies the current timers; timers from earlier times as leader have other numbers and are ignored
+	// identifies the current timers; timers from an earlier period as leader have other numbers and are ignored
 	number uint64
 	last   time.Duration // monotonic time of the last tick
 	gap    time.Duration // time between the last two ticks

@@ -84,8 +84,8 @@ func (m *Member) Start(h sim.Host) {
 // that the member has ever applied, so that the machine can record what is lost.
 func (m *Member) beginAnew() {
 	m.machine.Reset(m)
-	if m.reached > before {
-		entries, err := m.disk.Entries(before+1, m.reached+1, math.MaxUint64)
+	if m.reached > initialIndex {
+		entries, err := m.disk.Entries(initialIndex+1, m.reached+1, math.MaxUint64)
 		must(err)
 		for _, e := range entries {
 			m.apply(e)

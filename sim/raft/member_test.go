@@ -58,9 +58,9 @@ func TestAnyMemberTakesRequests(t *testing.T) {
 func TestEveryCommandIsRecordedOnce(t *testing.T) {
 	l := newLab(t, 3, Config{})
 	l.ask(10*ms, 1, time.Second, "write", "a")
-	l.at(100*ms, func() { l.Stop("m-1", sim.PowerLoss) })
+	l.schedule(100*ms, func() { l.Stop("m-1", sim.PowerLoss) })
 	l.ask(3*time.Second, 2, time.Second, "write", "b")
-	l.at(5*time.Second, func() { l.Restart("m-1") })
+	l.schedule(5*time.Second, func() { l.Restart("m-1") })
 	l.run(10 * time.Second)
 	var got []string
 	for _, e := range l.Finish().Events {
@@ -79,7 +79,7 @@ func TestACrashedLeaderIsReplacedWithinTwoElectionTimeoutsAndALittle(t *testing.
 	for seed := range uint64(50) {
 		l := newLab(t, 3, Config{})
 		l.again(seed, sim.Options{Delay: sim.Delay{Lo: ms, Hi: 5 * ms}}, Config{})
-		l.at(500*ms, func() { l.Stop("m-1", sim.PowerLoss) })
+		l.schedule(500*ms, func() { l.Stop("m-1", sim.PowerLoss) })
 		if l.Run(sim.Time(500*ms+2*time.Second+100*ms),
 			func() bool { return l.Now() > sim.Time(500*ms) && len(l.leaders()) == 1 }) {
 			late = append(late, fmt.Sprintf("seed %d: leaders %v: %v %v", seed, l.leaders(), l.register(2).leads,
@@ -99,12 +99,12 @@ func TestACrashedLeaderIsReplacedWithinTwoElectionTimeoutsAndALittle(t *testing.
 
 func TestAMemberRemembersItsTermAndVote(t *testing.T) {
 	l := newLab(t, 3, Config{})
-	l.at(time.Second, func() { l.Stop("m-1", sim.PowerLoss) })
+	l.schedule(time.Second, func() { l.Stop("m-1", sim.PowerLoss) })
 	l.run(5 * time.Second)
 	m, other := l.Members()[1], l.Members()[2]
 	term := m.Term()
 	vote := m.node.BasicStatus().GetVote()
-	l.at(5*time.Second, func() { l.Stop("m-2", sim.PowerLoss); l.Stop("m-3", sim.PowerLoss); l.Restart("m-2") })
+	l.schedule(5*time.Second, func() { l.Stop("m-2", sim.PowerLoss); l.Stop("m-3", sim.PowerLoss); l.Restart("m-2") })
 	l.run(5*time.Second + 10*ms)
 	if status := m.node.BasicStatus(); m.Term() != term || term != 3 || status.GetTerm() != term ||
 		status.GetVote() != vote || vote == 0 {
@@ -119,11 +119,11 @@ func TestAReadWaitsUntilTheMemberHasCaughtUp(t *testing.T) {
 	for seed := range uint64(50) {
 		l := newLab(t, 3, Config{})
 		l.again(seed, sim.Options{Delay: sim.Delay{Lo: ms, Hi: 5 * ms}}, Config{})
-		l.at(5*ms, func() { l.Stop("m-3", sim.PowerLoss) })
+		l.schedule(5*ms, func() { l.Stop("m-3", sim.PowerLoss) })
 		for i := range 5 {
 			l.ask(time.Duration(10+10*i)*ms, 1, time.Second, "write", "x")
 		}
-		l.at(time.Second, func() { l.Restart("m-3") })
+		l.schedule(time.Second, func() { l.Restart("m-3") })
 		l.ask(time.Second, 3, 5*time.Second, "read")
 		l.run(5 * time.Second)
 		if len(l.log) != 6 || !strings.HasSuffix(l.log[5], "read: :51") {
@@ -134,7 +134,7 @@ func TestAReadWaitsUntilTheMemberHasCaughtUp(t *testing.T) {
 
 func TestALeaderWithoutAMajorityStepsDown(t *testing.T) {
 	l := newLab(t, 3, Config{})
-	l.at(500*ms, func() { l.cut("m-1", "m-2"); l.cut("m-1", "m-3") })
+	l.schedule(500*ms, func() { l.cut("m-1", "m-2"); l.cut("m-1", "m-3") })
 	l.ask(600*ms, 1, 3*time.Second, "write", "lost")
 	l.ask(600*ms, 1, 3*time.Second, "read")
 	l.ask(600*ms, 1, 3*time.Second, "stale")
@@ -154,8 +154,8 @@ func (l *lab) heal(a, b sim.ProcessID) { l.Heal(a, b); l.Heal(b, a) }
 
 func TestACutOffFollowerComesBackWithoutAnElection(t *testing.T) {
 	l := newLab(t, 3, Config{})
-	l.at(500*ms, func() { l.cut("m-3", "m-1"); l.cut("m-3", "m-2") })
-	l.at(10*time.Second, func() { l.heal("m-3", "m-1"); l.heal("m-3", "m-2") })
+	l.schedule(500*ms, func() { l.cut("m-3", "m-1"); l.cut("m-3", "m-2") })
+	l.schedule(10*time.Second, func() { l.heal("m-3", "m-1"); l.heal("m-3", "m-2") })
 	l.ask(5*time.Second, 1, time.Second, "write", "a")
 	l.run(20 * time.Second)
 	if got := l.leaders(); !slices.Equal(got, []int{1}) || l.Members()[0].Term() != 2 {
@@ -167,11 +167,11 @@ func TestACutOffFollowerComesBackWithoutAnElection(t *testing.T) {
 
 func TestARequestWaitsForALeaderAndThenTimesOut(t *testing.T) {
 	l := newLab(t, 3, Config{})
-	l.at(0, func() { l.Stop("m-1", sim.PowerLoss); l.Stop("m-3", sim.PowerLoss) })
+	l.schedule(0, func() { l.Stop("m-1", sim.PowerLoss); l.Stop("m-3", sim.PowerLoss) })
 	l.ask(3*time.Second, 2, time.Minute, "write", "in time")
 	l.ask(3*time.Second, 2, time.Minute, "read")
-	l.at(5*time.Second, func() { l.Restart("m-3") })
-	l.at(20*time.Second, func() { l.Stop("m-3", sim.PowerLoss) })
+	l.schedule(5*time.Second, func() { l.Restart("m-3") })
+	l.schedule(20*time.Second, func() { l.Stop("m-3", sim.PowerLoss) })
 	l.ask(25*time.Second, 2, time.Minute, "write", "too late")
 	l.ask(25*time.Second, 2, time.Minute, "read")
 	l.run(time.Minute)
@@ -183,10 +183,10 @@ func TestARequestWaitsForALeaderAndThenTimesOut(t *testing.T) {
 
 func TestAResumedLeaderIsNotActiveUntilItHasLearnedOfTheNext(t *testing.T) {
 	l := newLab(t, 3, Config{})
-	l.at(500*ms, func() { l.Pause("m-1") })
-	l.at(5*time.Second, func() { l.Resume("m-1") })
+	l.schedule(500*ms, func() { l.Pause("m-1") })
+	l.schedule(5*time.Second, func() { l.Resume("m-1") })
 	for d := 5 * time.Second; d < 6*time.Second; d += ms {
-		l.at(d, func() {
+		l.schedule(d, func() {
 			if l.Members()[0].Active() && !l.Members()[0].Leading() {
 				t.Errorf("%v: active without leading", l.Now())
 			}
@@ -204,8 +204,8 @@ func TestAResumedLeaderIsNotActiveUntilItHasLearnedOfTheNext(t *testing.T) {
 
 func TestADeposedLeaderThatDoesNotKnowItProposesInVain(t *testing.T) {
 	l := newLab(t, 3, Config{Fsync: 20 * ms})
-	l.at(500*ms, func() { l.Pause("m-1") })
-	l.at(5*time.Second, func() { l.Resume("m-1") })
+	l.schedule(500*ms, func() { l.Pause("m-1") })
+	l.schedule(5*time.Second, func() { l.Resume("m-1") })
 	// This request waits ahead of the next leader's message. The following requests arrive while m-1 writes that
 	// message to disk.
 	l.ask(600*ms, 1, 10*time.Second, "lead", "unread")
@@ -220,15 +220,15 @@ func TestALeaderHangsUpOnASilentFollower(t *testing.T) {
 	for _, hangsUp := range []bool{false, true} {
 		l := newLab(t, 3, Config{Connections: hangsUp})
 		leads := func() []string { return l.register(3).leads }
-		l.at(550*ms, func() { l.Cut("m-3", "m-1") }) // the last message from m-3 arrived at 0.502 s
-		l.at(1500*ms, func() { l.want(leads(), "m-1 false") })
-		l.at(1602*ms, func() {
+		l.schedule(550*ms, func() { l.Cut("m-3", "m-1") }) // the last message from m-3 arrived at 0.502 s
+		l.schedule(1500*ms, func() { l.want(leads(), "m-1 false") })
+		l.schedule(1602*ms, func() {
 			if hangsUp {
 				l.want(leads(), "m-1 false", " false")
 			}
 		})
 		l.ask(5*time.Second, 1, time.Second, "write", "a")
-		l.at(9*time.Second, func() { l.Heal("m-3", "m-1") })
+		l.schedule(9*time.Second, func() { l.Heal("m-3", "m-1") })
 		l.run(20 * time.Second)
 		if hangsUp {
 			l.want(leads(), "m-1 false", " false", "m-1 false")
@@ -244,11 +244,11 @@ func TestALeaderHangsUpOnASilentFollower(t *testing.T) {
 
 func TestALeaderThatWasPausedReadsBeforeItHangsUp(t *testing.T) {
 	l := newLab(t, 3, Config{Connections: true})
-	l.at(550*ms, func() { l.Pause("m-1") })
-	l.at(1450*ms, func() { l.Resume("m-1") }) // m-1 has read nothing since 0.402 s
+	l.schedule(550*ms, func() { l.Pause("m-1") })
+	l.schedule(1450*ms, func() { l.Resume("m-1") }) // m-1 has read nothing since 0.402 s
 	for _, member := range []sim.ProcessID{"m-2", "m-3"} {
-		l.at(500*ms, func() { l.Pause(member) })
-		l.at(1300*ms, func() { l.Resume(member) })
+		l.schedule(500*ms, func() { l.Pause(member) })
+		l.schedule(1300*ms, func() { l.Resume(member) })
 	}
 	l.run(5 * time.Second)
 	l.want(l.register(2).leads, "m-1 false")
@@ -258,11 +258,11 @@ func TestALeaderThatWasPausedReadsBeforeItHangsUp(t *testing.T) {
 func TestAMemberThatLostItsDiskStaysOut(t *testing.T) {
 	l := newLab(t, 3, Config{})
 	l.ask(10*ms, 1, time.Second, "write", "a")
-	l.at(time.Second, func() { l.Stop("m-3", sim.LoseAllState) })
-	l.at(2*time.Second, func() { l.Restart("m-3") })
+	l.schedule(time.Second, func() { l.Stop("m-3", sim.LoseAllState) })
+	l.schedule(2*time.Second, func() { l.Restart("m-3") })
 	l.ask(3*time.Second, 3, time.Second, "read")
 	l.ask(3*time.Second, 2, time.Second, "write", "b")
-	l.at(4*time.Second, func() { l.Stop("m-2", sim.PowerLoss) })
+	l.schedule(4*time.Second, func() { l.Stop("m-2", sim.PowerLoss) })
 	l.ask(5*time.Second, 1, 5*time.Second, "write", "no majority without the excluded")
 	l.run(15 * time.Second)
 	l.want(l.log, "14ms write a: :11",
@@ -276,7 +276,7 @@ func TestAMemberThatLostItsDiskStaysOut(t *testing.T) {
 func TestASlowDiskDelaysTheAcknowledgementOfThatMember(t *testing.T) {
 	slow := func(on ...sim.ProcessID) []string {
 		l := newLab(t, 3, Config{})
-		l.at(5*ms, func() {
+		l.schedule(5*ms, func() {
 			for _, m := range on {
 				l.ServerFault(m, sim.ServerFault{Kind: sim.SlowFsync, By: 50 * ms, Begin: true})
 			}
@@ -294,16 +294,17 @@ func TestASlowDiskDelaysTheAcknowledgementOfThatMember(t *testing.T) {
 
 func TestWhatWasBeingWrittenIsLostInAPowerLoss(t *testing.T) {
 	l := newLab(t, 3, Config{})
-	l.at(5*ms, func() { l.ServerFault("m-1", sim.ServerFault{Kind: sim.SlowFsync, By: time.Second, Begin: true}) })
-	l.at(5*ms, func() { l.cut("m-1", "m-2"); l.cut("m-1", "m-3") })
+	slow := sim.ServerFault{Kind: sim.SlowFsync, By: time.Second, Begin: true}
+	l.schedule(5*ms, func() { l.ServerFault("m-1", slow) })
+	l.schedule(5*ms, func() { l.cut("m-1", "m-2"); l.cut("m-1", "m-3") })
 	l.ask(10*ms, 1, time.Second, "write", "lost")
-	l.at(20*ms, func() { l.Stop("m-1", sim.PowerLoss) })
+	l.schedule(20*ms, func() { l.Stop("m-1", sim.PowerLoss) })
 	l.run(25 * ms)
 	if last, _ := l.Members()[0].disk.LastIndex(); last != 2 {
 		t.Errorf("the log on disk ends at %d", last)
 	}
-	l.at(30*ms, func() { l.Restart("m-1") })
-	l.at(5*time.Second, func() { l.heal("m-1", "m-2"); l.heal("m-1", "m-3") })
+	l.schedule(30*ms, func() { l.Restart("m-1") })
+	l.schedule(5*time.Second, func() { l.heal("m-1", "m-2"); l.heal("m-1", "m-3") })
 	l.run(10 * time.Second)
 	// The cut has held back the leader's messages. They are refused now, because their term is old.
 	for i := 1; i <= 3; i++ {
@@ -313,7 +314,7 @@ func TestWhatWasBeingWrittenIsLostInAPowerLoss(t *testing.T) {
 
 func TestMachinesSendToEachOther(t *testing.T) {
 	l := newLab(t, 2, Config{})
-	l.at(10*ms, func() {
+	l.schedule(10*ms, func() {
 		l.Members()[0].SendToPeer("m-2", "x", 1, "one")
 		l.Members()[0].SendToPeer("m-2", "x", 2, "two")
 		l.Members()[0].SendToPeer("m-1", "x", 3, "self")
@@ -330,8 +331,8 @@ func TestMachinesSendToEachOther(t *testing.T) {
 func TestEveryMemberAppliesTheProposedValue(t *testing.T) {
 	l := newLab(t, 3, Config{})
 	l.ask(10*ms, 2, time.Second, "write", "a")
-	l.at(time.Second, func() { l.Stop("m-3", sim.PowerLoss) })
-	l.at(2*time.Second, func() { l.Restart("m-3") })
+	l.schedule(time.Second, func() { l.Stop("m-3", sim.PowerLoss) })
+	l.schedule(2*time.Second, func() { l.Restart("m-3") })
 	l.run(5 * time.Second)
 	want := l.register(2).proposed
 	for i := 1; i <= 3; i++ {

@@ -15,13 +15,14 @@ import (
 // firstLeader is the raft ID of the member that is leader when the run starts.
 const firstLeader = 1
 
-// before is the length of the log of each member at time zero: a single entry, which has been compacted.
-const before = 1
+// initialIndex is the index of the last entry in each member's log at time zero. This entry is the only one, and it has
+// been compacted.
+const initialIndex = 1
 
 // newDisk returns a member's disk at time zero. Unless the run is a ColdStart, it contains a vote for the first member.
 func (c *Cluster) newDisk(id uint64, config Config) *raft.MemoryStorage {
 	disk := raft.NewMemoryStorage()
-	index, term, vote := uint64(before), uint64(before), uint64(0)
+	index, term, vote := uint64(initialIndex), uint64(initialIndex), uint64(0)
 	must(disk.ApplySnapshot(&raftpb.Snapshot{Metadata: &raftpb.SnapshotMetadata{
 		ConfState: &raftpb.ConfState{Voters: c.voters}, Index: &index, Term: &term,
 	}}))
@@ -60,7 +61,7 @@ func (m *Member) assumeElected() {
 			m.persist(&rd)
 			m.node.Advance(rd)
 		}
-		term := uint64(before + 1)
+		term := uint64(initialIndex + 1)
 		for _, from := range m.cluster.voters[1:] {
 			must(m.node.Step(&raftpb.Message{Type: t.Enum(), To: &m.id, From: &from, Term: &term}))
 		}

@@ -168,7 +168,7 @@ func (m *Member) askAgain() {
 	}
 }
 
-// take removes a proposal and returns it. ok is false if nobody is waiting for it any more.
+// take removes a proposal and returns it. ok is false if nobody is waiting for it anymore.
 func (q *requests) take(id uint64) (p proposal, ok bool) {
 	i := slices.IndexFunc(q.proposals, func(p proposal) bool { return p.id == id })
 	if i < 0 {

@@ -119,9 +119,9 @@ func track(n *Node, args []string) {
 		return
 	case on:
 		n.state()
-		n.tracking.on(n.conn, o)
+		n.tracking.enable(n.conn, o)
 	default:
-		n.tracking.off(n.conn)
+		n.tracking.disable(n.conn)
 	}
 	n.data.ReplyOK()
 }

@@ -123,7 +123,7 @@ func words(request string) (list []string) {
 	return list
 }
 
-// checks returns the checks of requests that the records state.
+// checks formats what the request checked, for each event.
 func checks(events []history.Event) string {
 	var all []string
 	for _, e := range events {
@@ -132,7 +132,8 @@ func checks(events []history.Event) string {
 	return strings.Join(all, "; ")
 }
 
-// TestOnlyRequestsCheck: if a key changes by itself, for example because it expires, the record states no check.
+// TestOnlyRequestsCheck: if a key changes without a request, for example because it expires, the record contains no
+// check.
 func TestOnlyRequestsCheck(t *testing.T) {
 	m := newMachine(everysec)
 	m.do("a/1", "SET k v PX 100")
@@ -151,8 +152,8 @@ func TestOnlyRequestsCheck(t *testing.T) {
 }
 
 // TestAScoreWhoseTimeHasNotComeIsRecorded: a request may remove a member of a sorted set because of its score. If the
-// score is a time, in whatever unit, the record states whether that time had come, according to the server's clock. For
-// any other score, the record does not state this.
+// score is a time in seconds, milliseconds, microseconds or nanoseconds, the record shows whether this time had come,
+// according to the server's clock.
 func TestAScoreWhoseTimeHasNotComeIsRecorded(t *testing.T) {
 	now := time.Duration(epoch)
 	for unit, in := range map[time.Duration]string{time.Second: "s", time.Millisecond: "ms", time.Microsecond: "us",

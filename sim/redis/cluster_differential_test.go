@@ -294,7 +294,8 @@ var clusterLooks = []string{
 	"CLUSTER INFO", "CLUSTER NODES", "CLUSTER SHARDS", "CLUSTER SLOTS", "CLUSTER REPLICAS @redis-1",
 	"CLUSTER SLAVES @redis-1-replica-1"}
 
-// alike returns the part of the reply to one of clusterLooks that must be equal on both clusters.
+// alike returns those parts of the reply to the command look that must be the same on both clusters. look is one of
+// clusterLooks.
 func alike(look, reply string, address *strings.Replacer) string {
 	v, _ := resp.Parse([]byte(reply))
 	var lines []string

@@ -41,9 +41,9 @@ type command struct {
 	run   func(d *store.Data, args []string)
 	first func(d *store.Data, args []string) (answered bool)
 	keys  keyRange // the default is the first argument for a data command, and none for other commands
-	// checks states what the command checks. Each change that a command makes depends on its check. A command that only
-	// reads shows the checked property of the key in its reply. The field does not depend on the arguments. By default,
-	// writing commands check nothing and reading commands check the value.
+	// checks is the check that the command makes. Each change that a command makes depends on this check. A command
+	// that only reads shows the checked property of the key in its reply. The field does not depend on the arguments.
+	// By default, writing commands check nothing and reading commands check the value.
 	checks history.Check
 	Subs   arities // the subcommands, if the command has any
 	// writers are the subcommands that may change data.
@@ -51,7 +51,8 @@ type command struct {
 	In      versionRange // versions that have the command in this form
 }
 
-// arities maps subcommands to their numbers of arguments. These are counted as in the arity of a command.
+// arities maps subcommands to their numbers of arguments, which include the command and the subcommand. A negative
+// number is a minimum.
 type arities map[string]int
 
 // keyRange says which arguments of a command are keys, as COMMAND INFO does: the arguments from first to last, in steps
@@ -173,7 +174,7 @@ func wrongArity(name string) string {
 	return "ERR wrong number of arguments for '" + name + "' command"
 }
 
-// clip shortens a text that a client has sent to the length that Redis quotes in errors.
+// clip shortens a client's text to limit bytes, because Redis's error messages quote no more than that.
 func clip(s string, limit int) string { return s[:min(len(s), limit)] }
 
 // greeting is the parsed content of a HELLO command.

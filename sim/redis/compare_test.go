@@ -140,5 +140,5 @@ func TestReleaseAndRenewalByComparingAreTheOwners(t *testing.T) {
 	m.do("client-1/1", "CAS lock a b EX 9")
 	m.do("client-1/1", "CAD lock b")
 	check(t, "the log", strings.Join(m.node.Log(), "; "),
-		"SET lock a PXAT "+at(8*time.Second)+"; SET lock b PXAT "+at(9*time.Second)+"; DEL lock")
+		"SET lock a PXAT "+epochPlus(8*time.Second)+"; SET lock b PXAT "+epochPlus(9*time.Second)+"; DEL lock")
 }

@@ -122,7 +122,7 @@ func reset(n *Node, _ []string) {
 	if c := n.c; c != nil {
 		n.leave(c)
 		n.unsubscribeAll(n.conn, c)
-		n.tracking.off(n.conn)
+		n.tracking.disable(n.conn)
 		*c = connection{woff: c.woff, behind: c.behind}
 		n.data.RESP3 = false
 	}
@@ -203,7 +203,7 @@ func (n *Node) closed(conn uint64) {
 	}
 }
 
-// hangUp closes a connection. The replies and pushes of the current turn of the event loop are sent before.
+// hangUp closes a connection after the replies and pushes of the current turn of the event loop have been sent.
 func (n *Node) hangUp(conn uint64) {
 	n.closed(conn)
 	n.held = append(n.held, heldReply{conn: conn})

@@ -88,8 +88,8 @@ func storm(t *testing.T, seed uint64, version redis.Version, commands [][]string
 	return c
 }
 
-// TestNodesConverge injects random faults into groups. In the end, one node is the master, all nodes have its data, and
-// every missing key has a record.
+// TestNodesConverge injects random faults into groups. At the end of each run, one node is the master, all nodes have
+// its data, and every missing key has a record.
 func TestNodesConverge(t *testing.T) {
 	seeds := uint64(8)
 	if testkit.Full() {

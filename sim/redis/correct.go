@@ -28,17 +28,17 @@ func checkType(d *store.Data, name, kind string, ifAbsent func()) (answered bool
 	return false
 }
 
-// indices returns a check that some arguments are integers, parsed as strictly as by Redis. These are the arguments at
-// the positions from from to to. If any later argument is not one of the given options, the check is left to miniredis,
-// because Redis checks the options first.
-func indices(from, to int, options ...string) func(d *store.Data, args []string) bool {
+// indices returns a function that checks the arguments at the positions first to last. They must be integers, and are
+// parsed as strictly as by Redis. If any later argument is not one of the given options, the function leaves the check
+// to miniredis, because Redis checks the options first.
+func indices(first, last int, options ...string) func(d *store.Data, args []string) bool {
 	return func(d *store.Data, args []string) bool {
-		for _, option := range args[to+1:] {
+		for _, option := range args[last+1:] {
 			if len(options) > 0 && !isOneOf(option, options...) {
 				return false
 			}
 		}
-		for _, text := range args[from : to+1] {
+		for _, text := range args[first : last+1] {
 			if _, ok := resp.ParseInt(text); !ok {
 				d.ReplyError(resp.ErrNotInt)
 				return true

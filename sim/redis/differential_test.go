@@ -97,7 +97,7 @@ func (v vocabulary) spell(pattern string) []string {
 	return args
 }
 
-// move draws a forward or backward change of the wall clock by 0.6 ms to 1.5 s.
+// move draws a change of the wall clock, by 0.6 ms to 1.5 s forward or backward.
 func (v vocabulary) move() time.Duration {
 	all := []time.Duration{600 * time.Microsecond, -600 * time.Microsecond, time.Millisecond, -time.Millisecond,
 		50 * time.Millisecond,
@@ -195,7 +195,8 @@ var families = map[string][]string{
 		"INCR K", "SET K V PX P", "FLUSHALL", "PING"},
 }
 
-// looking lists commands whose replies show the state of keys. They are mixed into the commands of every family.
+// looking lists commands whose replies show the state of keys. In tests, they are mixed with the commands of each
+// family (see families).
 var looking = []string{"GET K", "TYPE K", "EXISTS K", "DEL K", "SET K V", "PTTL K", "PEXPIRE K P", "DBSIZE"}
 
 // TestNodeAnswersAsRedis sends random commands to the node and to a real Redis, on two connections, while the wall

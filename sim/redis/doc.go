@@ -6,8 +6,8 @@
 // append-only file and its fsyncs (store/file.go), the commands and scripts of locks (command.go, package lua), and the
 // node itself: connections, transactions, restarts, replication, publish and subscribe.
 //
-// Unmodified client libraries can use the node. It supports RESP2 and RESP3, and notifies clients with a cache of the
-// keys that they must forget (tracking.go).
+// Unmodified client libraries can use the node. It supports RESP2 and RESP3. Clients that keep a cache are told
+// which keys to forget (tracking.go).
 //
 // Goals: a client cannot distinguish the node from Redis 7.0 by its replies. If the node simulates Redis 8.4 or Tair
 // ([Version]), the same holds as far as their documentation says. A key expires at exactly the instant at which Redis
@@ -17,8 +17,8 @@
 //
 // Non-goals: commands with random replies (SPOP); commands that wait for anything but lists, replicas and fsyncs;
 // streams, several databases, eviction, users other than default, CLIENT KILL and LIST, redirection of CLIENT TRACKING,
-// and notifications of key misses. These are refused with an error that names fencepost, and never answered wrongly.
-// COMMANDS.md lists every command of Redis that is simulated or refused.
+// and notifications of key misses. These are refused with an error that names fencepost. COMMANDS.md lists every
+// command of Redis that is simulated or refused.
 //
 // Known differences: a deadline of 2^63-1 ms means no deadline. Where Redis returns things in the order of a hash
 // table, they are sorted or in the order in which they were created. A replica also sends notifications for the expiry
@@ -26,13 +26,13 @@
 //
 // # Expiry
 //
-// A deadline is an absolute time in whole milliseconds on the node's wall clock. A key is expired once the clock's
-// whole milliseconds are strictly greater. So a forward jump of the clock makes keys expire early, and a backward jump
-// makes them live longer. An expired key is no longer served, but it exists until a command accesses it, or until the
-// background cycle, which runs every 100 ms, deletes it. If the clock is set back before the key is deleted, the key is
-// alive again. When the key is deleted, its DEL is written to the append-only file and sent to the replicas. The record
-// of the key says that it expired at the instant from which it is not served. With Redis 8, fields of a hash may have
-// deadlines too (store/fields.go).
+// A deadline is an absolute time in whole milliseconds on the node's wall clock. A key is expired once the time in
+// whole milliseconds is strictly greater than the deadline. So a forward jump of the clock makes keys expire early, and
+// a backward jump makes them live longer. An expired key is no longer served, but it exists until a command accesses
+// it, or until the background cycle, which runs every 100 ms, deletes it. If the clock is set back before the key is
+// deleted, the key is alive again. When the key is deleted, its DEL is written to the append-only file and sent to the
+// replicas. According to the record, the key expired at the first instant at which it was no longer served. With Redis
+// 8, fields of a hash may have deadlines too (store/fields.go).
 //
 // # Persistence
 //
@@ -84,19 +84,19 @@
 //
 // # Waiting
 //
-// A request that waits, for replicas or for an element of a list, is answered later. Meanwhile further requests on its
-// connection wait behind it. A client that waits for a list is served as soon as the command, transaction or script
-// that created the list is over, and before anything else is executed. Clients are served in the order in which they
-// began to wait. The pop is written to the file and sent to the replicas as a pop of its own, by the attempt that
-// waited. Timeouts are measured on the wall clock, in whole milliseconds.
+// A request that waits, for replicas or for an element of a list, is answered later. Until then, later requests on the
+// same connection wait behind it. A client that waits for a list is served as soon as the command, transaction or
+// script that created the list is over, and before anything else is executed. Clients are served in the order in which
+// they began to wait. When a client is served, the pop is written to the file and sent to the replicas as an ordinary
+// pop, by the attempt that waited. Timeouts are measured on the wall clock, in whole milliseconds.
 //
 // # Connections
 //
-// HELLO chooses the protocol of a connection, and QUIT ends it. When the server learns that a client has closed a
+// HELLO selects the protocol of a connection, and QUIT ends it. When the server learns that a client has closed a
 // connection, it drops the connection's subscriptions, transaction, watched keys and tracked keys.
 //
-// Clients that track keys are notified in RESP3 to forget a key when it changes and when it is deleted. An expired key
-// is deleted when a command accesses it, or by the background cycle, at most 100 ms later; on a replica, when the
+// Clients that track keys receive RESP3 pushes that tell them to forget a key when it changes or is deleted. An expired
+// key is deleted when a command accesses it, or by the background cycle, at most 100 ms later; on a replica, when the
 // master's DEL arrives. The client that requested a change is notified after the reply.
 //
 // # Records
@@ -106,7 +106,7 @@
 // set it last. RENAME and COPY pass the owner on with the value. Each field of a hash and each member of a set or
 // sorted set has an owner and records of its own (store/members.go). A record's Until is the first instant at which the
 // key is no longer served. After a restart, the data is compared with the previous data. If a crash has reverted a key
-// to an earlier value, owner or deadline, there is a key-gone and a key-set with an empty By.
+// to an earlier value, owner or deadline, the node records a key-gone event, and a key-set event with an empty By.
 //
 // # Scripts
 //

@@ -27,13 +27,14 @@ func parseExpireOptions(args []string) (o expireOptions, trouble string) {
 	return o, ""
 }
 
-// admits reports whether the options allow a command to change a key's deadline. old is the current deadline, and when
-// is the new one. A key without a deadline is treated as if its deadline were infinitely late.
-func (o expireOptions) admits(old, when int64) bool {
+// admits reports whether the options allow a command to change a key's deadline from current to requested. A key
+// without a deadline is treated as if its deadline were infinitely late.
+func (o expireOptions) admits(current, requested int64) bool {
 	switch {
-	case o.nx && old != store.Never, o.xx && old == store.Never:
+	case o.nx && current != store.Never, o.xx && current == store.Never:
 		return false
-	case o.gt && (old == store.Never || when <= old), o.lt && when >= old && old != store.Never:
+	case o.gt && (current == store.Never || requested <= current),
+		o.lt && requested >= current && current != store.Never:
 		return false
 	}
 	return true

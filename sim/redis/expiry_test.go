@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// at returns, as text, the deadline d after the epoch of the tests, in ms since 1970.
-func at(d time.Duration) string { return strconv.FormatInt((epoch+int64(d))/1_000_000, 10) }
+// epochPlus returns, as text, the time d after the epoch of the tests, in ms since 1970.
+func epochPlus(d time.Duration) string { return strconv.FormatInt((epoch+int64(d))/1_000_000, 10) }
 
 func TestKeyIsAliveThroughTheMillisecondOfItsDeadline(t *testing.T) {
 	m := newMachine(Config{})
@@ -119,7 +119,7 @@ func TestExpiredKeyThatNobodyCameAcrossIsAliveAgainWhenTheClockGoesBack(t *testi
 		}
 		check(t, c.name+": records", m.story(), records)
 		check(t, c.name+": the key", m.do("client-3/1", "GET lock"), value)
-		check(t, c.name+": the log", strings.Join(m.node.Log(), "; "), "SET lock a PXAT "+at(time.Second)+log)
+		check(t, c.name+": the log", strings.Join(m.node.Log(), "; "), "SET lock a PXAT "+epochPlus(time.Second)+log)
 	}
 }
 
@@ -143,7 +143,7 @@ func TestWatchedKeyThatExpiresStopsTheTransaction(t *testing.T) {
 // key of a later SET expires.
 func TestSetWithADeadlineThatIsNow(t *testing.T) {
 	m := newMachine(Config{})
-	check(t, "reply", m.do("client-1/1", "SET lock a PXAT "+at(0)), "OK")
+	check(t, "reply", m.do("client-1/1", "SET lock a PXAT "+epochPlus(0)), "OK")
 	check(t, "in this millisecond", m.do("client-1/1", "GET lock"), "a")
 	m.sleep(time.Millisecond)
 	check(t, "in the next", m.do("client-1/1", "GET lock"), "null")
@@ -151,7 +151,7 @@ func TestSetWithADeadlineThatIsNow(t *testing.T) {
 
 func TestSetWithAPastDeadline(t *testing.T) {
 	m := newMachine(Config{})
-	check(t, "reply", m.do("client-1/1", "SET lock a PXAT "+at(-time.Second)), "OK")
+	check(t, "reply", m.do("client-1/1", "SET lock a PXAT "+epochPlus(-time.Second)), "OK")
 	check(t, "at the next access", m.do("client-1/1", "GET lock"), "null")
 	check(t, "set anew", m.do("client-1/1", "SET lock b"), "OK")
 	m.sleep(time.Hour)
@@ -160,7 +160,7 @@ func TestSetWithAPastDeadline(t *testing.T) {
 
 func TestPastDeadlineKillsWithoutBeingAsked(t *testing.T) {
 	m := newMachine(Config{})
-	m.do("client-1/1", "SET lock a PXAT "+at(-time.Second))
+	m.do("client-1/1", "SET lock a PXAT "+epochPlus(-time.Second))
 	m.sleep(0)
 	check(t, "records", m.story(), "0.000 s key-set lock of client-1/1 by client-1/1 = a until 0.000 s\n"+
 		"0.000 s key-gone lock of client-1/1: expired\n")
@@ -175,8 +175,8 @@ func TestExpireNotAfterNowDeletesAtOnce(t *testing.T) {
 			"0.000 s key-gone lock of client-1/1: expired\n"
 	}
 	for command, record := range map[string]string{"EXPIRE lock 0": asked, "PEXPIRE lock -1": asked,
-		"EXPIREAT lock 1": late("0.000 s"), "PEXPIREAT lock " + at(0): late("0.0006 s"),
-		"GETEX lock PXAT " + at(0): late("0.0006 s")} {
+		"EXPIREAT lock 1": late("0.000 s"), "PEXPIREAT lock " + epochPlus(0): late("0.0006 s"),
+		"GETEX lock PXAT " + epochPlus(0): late("0.0006 s")} {
 		m := newMachine(Config{Persistence: store.Always})
 		m.do("client-1/1", "SET lock a")
 		m.story()

@@ -71,8 +71,8 @@ func fieldList(args []string, at int, badCount string) (fields []string, trouble
 // isNoHash replies with an error if a key exists but is not a hash. It reports whether it has replied.
 func isNoHash(d *store.Data, name string) bool { return checkType(d, name, "hash", nil) }
 
-// each calls a function for each field, and replies with an array of the results.
-func each(d *store.Data, fields []string, one func(field string) int64) {
+// replyEach calls a function for each field, and replies with an array of the results.
+func replyEach(d *store.Data, fields []string, one func(field string) int64) {
 	d.ReplyLen(len(fields))
 	for _, field := range fields {
 		d.ReplyInt(one(field))
@@ -106,7 +106,7 @@ func hexpire(command string, seconds, absolute bool) func(d *store.Data, args []
 		}
 		k := d.Peek(name)
 		var moved, dropped []string
-		each(d, fields, func(field string) int64 {
+		replyEach(d, fields, func(field string) int64 {
 			switch {
 			case k == nil || !k.HasField(field) && !k.IsPast(field):
 				return noField
@@ -165,7 +165,7 @@ func httl(seconds, absolute bool) func(d *store.Data, args []string) {
 		if !ok {
 			return
 		}
-		each(d, fields, func(field string) int64 {
+		replyEach(d, fields, func(field string) int64 {
 			if k == nil || !k.HasField(field) {
 				return noField
 			}
@@ -207,7 +207,7 @@ func hpersist(d *store.Data, args []string) {
 		return
 	}
 	var done []string
-	each(d, fields, func(field string) int64 {
+	replyEach(d, fields, func(field string) int64 {
 		switch {
 		case k == nil || !k.HasField(field):
 			return noField

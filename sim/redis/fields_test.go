@@ -91,14 +91,14 @@ func TestReplicasGetDeadlinesOfFieldsAsTimes(t *testing.T) {
 	m.freeze(time.Second)
 	m.do("client-2/1", "HGET lock c")
 	check(t, "the log", strings.Join(m.node.Log(), "\n"), strings.Join([]string{
-		"hsetex lock PXAT " + at(5*time.Second) + " FIELDS 2 a 1 b 2",
-		"hpexpireat lock " + at(7*time.Second) + " FIELDS 1 a",
-		"hpexpireat lock " + at(8*time.Second) + " FIELDS 1 b",
-		"hpexpireat lock " + at(9*time.Second) + " FIELDS 2 a b",
+		"hsetex lock PXAT " + epochPlus(5*time.Second) + " FIELDS 2 a 1 b 2",
+		"hpexpireat lock " + epochPlus(7*time.Second) + " FIELDS 1 a",
+		"hpexpireat lock " + epochPlus(8*time.Second) + " FIELDS 1 b",
+		"hpexpireat lock " + epochPlus(9*time.Second) + " FIELDS 2 a b",
 		"hpersist lock FIELDS 1 a",
 		"hpersist lock FIELDS 1 b",
 		"hsetex lock KEEPTTL FIELDS 1 a 3",
 		"hdel lock a", "hdel lock b",
-		"hsetex lock PXAT " + at(5*time.Millisecond) + " FIELDS 1 c 3",
+		"hsetex lock PXAT " + epochPlus(5*time.Millisecond) + " FIELDS 1 c 3",
 		"hdel lock c"}, "\n"))
 }

@@ -81,7 +81,7 @@ func (g *Group) promoted(n *Node) {
 	n.compareWith(stood, history.LostInFailover)
 }
 
-// note stores the reason that the history states for a loss.
+// note stores the reason that is recorded for a loss, unless the holding has expired.
 func (g *Group) note(h *store.Holding, why history.Why) {
 	if g != nil && why != history.Expired {
 		g.lost[h.Title()] = why
@@ -123,7 +123,7 @@ func (g *Group) resynced(n *Node, was *store.Snapshot) {
 			n.stood = slices.DeleteFunc(n.stood, func(o store.Holding) bool { return o.Title() == h.Title() })
 		}
 	}
-	n.repl.recorded, n.repl.had = nil, nil
+	n.repl.recorded, n.repl.ownData = nil, nil
 }
 
 // ownedOf returns the titles of the given holdings as a set.

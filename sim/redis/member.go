@@ -179,7 +179,7 @@ type (
 	}
 	// vote answers a ballot.
 	vote struct{ busHeader }
-	// correction is sent to a member that claims slots of another member. It states which member serves the slots.
+	// correction is sent to a member that claims slots of another member. It names the member that serves these slots.
 	correction struct {
 		busHeader
 		who   sim.ProcessID
@@ -255,9 +255,9 @@ func (n *Node) joinCluster() {
 	n.host.WakeAfter(time.Duration(n.host.Rand("first look", n.second())%uint64(busEvery)), wakeBus)
 }
 
-// looked is called ten times a second to check the other members (clusterCron). It pings members when a ping is due,
-// and suspects members that have not answered for too long.
-func (n *Node) looked() {
+// checkPeers is called ten times a second to check the other members (clusterCron). It pings members when a ping is
+// due, and suspects members that have not answered for too long.
+func (n *Node) checkPeers() {
 	m, now := n.member, n.millis()
 	n.host.WakeAfter(busEvery, wakeBus)
 	if m.round%int(time.Second/busEvery) == 0 {

@@ -76,8 +76,8 @@ type arrival struct {
 	closed  uint64
 }
 
-// on returns the source of the arrival: the number of a client's connection, or the name of another server.
-func (a arrival) on() any {
+// source returns the source of the arrival: the number of a client's connection, or the name of another server.
+func (a arrival) source() any {
 	switch {
 	case a.request != nil:
 		return a.request.ConnID
@@ -181,7 +181,7 @@ func (n *Node) Start(h sim.Host) {
 	n.finishTurn()
 }
 
-// startFile starts the append-only file. Its current content counts as on disk.
+// startFile starts the append-only file. Its current content is considered to be on disk.
 func (n *Node) startFile() {
 	unit := time.Second
 	if n.cfg.Version == Redis8 {
@@ -236,7 +236,7 @@ func (n *Node) Serve(r *sim.Incoming) {
 		return
 	}
 	n.execute(r)
-	// More than the reply must be sent, or the reply must wait.
+	// The request may have caused other messages, or its reply may have to wait.
 	if n.mayBlock() || len(n.held) > 0 || n.quits || n.tracking.active() {
 		n.respond(r)
 		n.finishTurn()
@@ -328,7 +328,7 @@ func (n *Node) Wake(tag uint64) {
 	case wakeOperator:
 		n.followOrders()
 	case wakeBus:
-		n.looked()
+		n.checkPeers()
 	case wakeSynced:
 		n.syncAt = 0
 		n.acknowledged()
@@ -452,7 +452,7 @@ func (n *Node) fsyncDone() {
 	n.aof.Finish()
 	n.sendHeld()
 	n.batch, n.queue = n.queue, n.batch[:0]
-	sim.InTurn(n.batch, arrival.on)
+	sim.InTurn(n.batch, arrival.source)
 	for i, a := range n.batch {
 		n.batch[i] = arrival{}
 		n.take(a)

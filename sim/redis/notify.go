@@ -27,9 +27,9 @@ var events = map[string]event{
 }
 
 // notifyPassed publishes, in Redis's order, the notifications for a command that miniredis has executed. It is called
-// for each key that may have changed. i is the index of the key in the arguments. was is true if the first key existed
-// before the command.
-func notifyPassed(d *store.Data, c *command, args []string, i int, was bool) {
+// for each key that may have changed. i is the index of the key in the arguments. existed is true if the first key
+// existed before the command.
+func notifyPassed(d *store.Data, c *command, args []string, i int, existed bool) {
 	name := args[1]
 	there := d.Peek(name) != nil
 	switch {
@@ -45,11 +45,11 @@ func notifyPassed(d *store.Data, c *command, args []string, i int, was bool) {
 	case c.Name == "lmove":
 		notifyMove(d, args, either(strings.EqualFold(args[3], "left"), "lpop", "rpop"),
 			either(strings.EqualFold(args[4], "left"), "lpush", "rpush"))
-	case was || there:
+	case existed || there:
 		e := events[c.Name]
 		d.Notify(e.class, e.name, name)
 	}
-	if was && !there {
+	if existed && !there {
 		d.Notify(store.Generic, "del", name)
 	}
 }

@@ -45,7 +45,7 @@ func (n *Node) followOrders() {
 	}
 }
 
-// removeKeys removes a key, or all keys if name is empty. A replica does nothing: it does not evict by itself, and it
+// removeKeys removes a key, or all keys if name is empty. A replica does nothing: it does not evict on its own, and it
 // refuses an operator's DEL or FLUSHALL.
 func (n *Node) removeKeys(name history.Lock, why history.Why) {
 	n.data.Attempt = ""

@@ -86,7 +86,7 @@ func TestACrashEndsAClientPause(t *testing.T) {
 }
 
 // TestRemovedKeysAreRecordedWithTheirReason: a key may be evicted, and an operator may flush all keys. The record of
-// each removed key states the reason. If a key to be removed does not exist, there is no record.
+// each removed key contains the reason. If a key to be removed does not exist, there is no record.
 func TestRemovedKeysAreRecordedWithTheirReason(t *testing.T) {
 	for why, gone := range map[history.Why][]string{history.Evicted: {"a"}, history.FlushedByOperator: {"a", "b"}} {
 		m := newMachine(Config{})

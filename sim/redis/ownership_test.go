@@ -186,9 +186,9 @@ func (a *asker) send(args ...string) string {
 	return a.reply
 }
 
-// when runs the given commands if a condition is true. It sends them in the way that the spelling's form requires. The
+// runIf runs the given commands if a condition is true. It sends them in the way that the spelling's form requires. The
 // condition is passed both as a Lua expression and as a command with a test of its reply.
-func (a *asker) when(lua, read string, is func(reply, owner string) bool, commands []string) bool {
+func (a *asker) runIf(lua, read string, is func(reply, owner string) bool, commands []string) bool {
 	switch s := a.stage.spelling; s.form {
 	case "commands":
 		if read != "" && !is(a.do(read), a.owner()) {
@@ -253,7 +253,7 @@ func (a *asker) take() bool {
 	e := history.Event{Process: history.Process(a.name), Type: history.Invoke, F: history.Acquire, Lock: "lock"}
 	s.note(e)
 	a.caller.Begin(a.attempt(), a.Now())
-	taken := a.when("redis.call('EXISTS', @lock) == 0", "EXISTS @lock",
+	taken := a.runIf("redis.call('EXISTS', @lock) == 0", "EXISTS @lock",
 		func(reply, _ string) bool { return reply == "0" }, s.storage.take)
 	since, counted := a.caller.Try()
 	if taken != slices.Equal(counted, []sim.ProcessID{"redis-1"}) || taken && since != a.Now() {
@@ -284,7 +284,7 @@ func (a *asker) give() {
 	case readBack:
 		a.other = a.reads()
 	}
-	a.when(lua, read, s.shows, s.drop)
+	a.runIf(lua, read, s.shows, s.drop)
 	a.other = ""
 	e.Type = history.OK
 	s.note(e)
@@ -369,8 +369,8 @@ func model(schedule []string, r letting) (o outcome) {
 	return o
 }
 
-// schedules returns all schedules of a given length in which two clients acquire and release the lock. A client
-// releases the lock only if it holds it according to the model, and acquires it only if it does not.
+// schedules returns all schedules of a given length in which two clients acquire and release the lock. If a client
+// holds the lock according to the model, its next step is a release, and otherwise an acquire.
 func schedules(length int, r letting) (all [][]string) {
 	var extend func(s []string, has map[string]bool)
 	extend = func(s []string, has map[string]bool) {
@@ -441,8 +441,8 @@ func TestRespellingALockChangesNothing(t *testing.T) {
 		stage := newStage(s, "a", "b")
 		text := fmt.Sprint(stage.play(schedule))
 		for _, f := range checker.Check(stage.history()).Findings {
-			// Only violations are compared, because it may depend on the spelling whether another law can be judged at
-			// all.
+			// Only violations are compared, because some other laws can be checked for one spelling but not for
+			// another.
 			if f.Outcome == checker.Violated {
 				text += fmt.Sprintf("\n%s: %v, between %v", f.Law, f.Cause, f.Holders)
 			}

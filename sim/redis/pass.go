@@ -35,22 +35,22 @@ func passOn(d *store.Data, c *command, args []string) {
 	}
 }
 
-// settlePassed determines what a command executed by miniredis did to its keys. was is true if the first key existed
-// before, and nothing is true if the reply shows that the command changed nothing.
-func settlePassed(d *store.Data, c *command, args []string, was, nothing bool, change store.Change) {
+// settlePassed determines what a command executed by miniredis did to its keys. existed is true if the first key
+// existed before the command, and unchanged is true if the reply shows that the command changed nothing.
+func settlePassed(d *store.Data, c *command, args []string, existed, unchanged bool, change store.Change) {
 	for i := c.keys.first; i <= c.keys.last; i++ {
 		// Redis looks up the first key. If that key does not exist, Redis does not look up the second key.
-		if d.Find(args[i]); nothing {
+		if d.Find(args[i]); unchanged {
 			break
 		}
 	}
-	if c.Flags&write == 0 || nothing {
+	if c.Flags&write == 0 || unchanged {
 		return
 	}
 	for i := c.keys.first; i <= c.keys.last; i++ {
 		d.Settle(args[i], change)
 		if d.Notifies != 0 {
-			notifyPassed(d, c, args, i, was)
+			notifyPassed(d, c, args, i, existed)
 		}
 	}
 	d.LogCommand(args)

@@ -42,8 +42,8 @@ func newAudiences() [audiences]audience {
 	return [audiences]audience{toChannels: {prefix: ""}, toPatterns: {prefix: "p"}, toShards: {prefix: "s"}}
 }
 
-// subscriptions returns the number of subscriptions to state in the replies to SUBSCRIBE and similar commands. Channels
-// and patterns are counted together.
+// subscriptions returns the number of subscriptions to report in the replies to SUBSCRIBE and similar commands.
+// Channels and patterns are counted together.
 func (c *connection) subscriptions(kind int) int {
 	if kind == toShards {
 		return len(c.subscribed[toShards])

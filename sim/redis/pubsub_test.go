@@ -181,7 +181,7 @@ func TestWaitOfANodeWhoseRoleChangesEndsWithItsConnection(t *testing.T) {
 	want(t, "said", untimed(c.said), "client-1 SET lock a: +OK", "client-1 WAIT: reset true", "client-1 hears closed")
 }
 
-// When a client sends REPLICAOF, only clients that wait for replicas are disconnected. They get an error as reply.
+// When a client sends REPLICAOF, only clients that wait for replicas are disconnected. They receive an error first.
 func TestReplicaOfDisconnectsThoseWhoWait(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1)
 	c.Cut(master, replica1)

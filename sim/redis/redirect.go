@@ -13,8 +13,8 @@ const (
 	tryAgain  = "TRYAGAIN Multiple keys request during rehashing of slot"
 )
 
-// takeAsking records whether a request follows ASKING. ASKING applies to the next request or transaction, even if that
-// is refused. name is the command's name, or "" if the command is unknown or the request is malformed.
+// takeAsking records whether a request follows ASKING. ASKING applies to the next request or transaction, even if the
+// server refuses it. name is the command's name, or "" if the command is unknown or the request is malformed.
 func (n *Node) takeAsking(name string) {
 	if n.member == nil || n.conn == 0 || n.inScript || n.inExec {
 		return

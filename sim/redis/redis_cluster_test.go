@@ -56,8 +56,8 @@ func (s *session) doAt(at time.Duration, to sim.ProcessID, command string) {
 	s.do(to, command)
 }
 
-// until sends a command every 10 ms until the reply begins with the given text, and returns the time of that reply.
-func (s *session) until(to sim.ProcessID, command, reply string) time.Duration {
+// sendUntil sends a command every 10 ms until the reply begins with the given text, and returns the time of that reply.
+func (s *session) sendUntil(to sim.ProcessID, command, reply string) time.Duration {
 	for !strings.HasPrefix(s.ask(to, 0, strings.Fields(command)...), reply) {
 		s.Sleep(10 * ms)
 	}
@@ -120,8 +120,8 @@ func TestAFailedMemberIsReplacedByItsReplica(t *testing.T) {
 		c.client("client-1", 10*ms, func(s *session) {
 			s.do("redis-2", "SET lock 1")
 			s.Sleep(100 * ms)
-			down = s.until("redis-1", "CLUSTER INFO", "$206 cluster_state:fail")
-			up = s.until("redis-2-replica-1", "SET lock 2 NX", "+OK")
+			down = s.sendUntil("redis-1", "CLUSTER INFO", "$206 cluster_state:fail")
+			up = s.sendUntil("redis-2-replica-1", "SET lock 2 NX", "+OK")
 			s.do("redis-1", "GET lock")
 			s.ask("redis-2", 0, "PING") // the connection has broken
 			s.doAt(9*time.Second, "redis-2", "GET lock")
@@ -157,11 +157,11 @@ func TestAMasterCutOffStopsServing(t *testing.T) {
 		c.client("client-1", 10*ms, func(s *session) {
 			s.Sleep(time.Second)
 			s.do("redis-2", "SET lock 1")
-			stops = s.until("redis-2", "GET lock", "-CLUSTERDOWN The cluster is down")
+			stops = s.sendUntil("redis-2", "GET lock", "-CLUSTERDOWN The cluster is down")
 			s.doAt(11*time.Second, "redis-2", "GET lock")
 		})
 		c.client("client-2", 10*ms, func(s *session) {
-			takes = s.until("redis-2-replica-1", "SET lock 2 NX", "+OK")
+			takes = s.sendUntil("redis-2-replica-1", "SET lock 2 NX", "+OK")
 		})
 		records := c.run(12 * time.Second)
 		if stops < 3*time.Second || stops > 4500*ms || takes < 3500*ms || takes > 6*time.Second {
@@ -245,7 +245,7 @@ func TestTheReplicaWithTheMostDataIsElected(t *testing.T) {
 }
 
 // TestASlotIsMoved: while a slot is being moved, clients are redirected to the importing node for keys that the old
-// node no longer has. In the end, all members know the new owner.
+// node no longer has. After the move, all members know the new owner.
 func TestASlotIsMoved(t *testing.T) {
 	c := newMembers(t, 1, 0, time.Second)
 	c.client("client-1", 10*ms, func(s *session) {

@@ -109,8 +109,8 @@ func (n *Node) compare() {
 	case n.repl.master == "":
 		n.compareWith(n.stood, n.lost)
 		n.stood = nil
-	case n.repl.recorded != nil && n.repl.had == nil:
-		n.repl.had = was
+	case n.repl.recorded != nil && n.repl.ownData == nil:
+		n.repl.ownData = was
 	}
 }
 

@@ -52,7 +52,7 @@ func (n *Node) acknowledge(key sim.Key) {
 	}
 }
 
-// follow applies effects from the master. During that time, nothing expires and nothing is recorded, because the master
+// follow applies effects from the master. While it does so, nothing expires and nothing is recorded, because the master
 // is responsible for both.
 func (n *Node) follow(from sim.ProcessID, m effects) {
 	r := &n.repl
@@ -76,8 +76,8 @@ func (n *Node) resync(from sim.ProcessID, m fullCopy) {
 	}
 	if !r.linked || m.id != r.id { // not if the replica had asked twice and already has a copy
 		was := n.data.Snapshot()
-		if r.had != nil {
-			was = r.had
+		if r.ownData != nil {
+			was = r.ownData
 		}
 		r.id, r.offset, r.linked = m.id, m.offset, true
 		n.replaceBy(m.list)
@@ -112,7 +112,7 @@ func (n *Node) promote() {
 	n.restrict()
 	n.beginStream()
 	n.cfg.Group.promoted(n)
-	r.recorded, r.had, n.stood = nil, nil, nil
+	r.recorded, r.ownData, n.stood = nil, nil, nil
 	n.data.NoteEnds()
 }
 

@@ -55,10 +55,10 @@ type replication struct {
 	observer sim.ProcessID // the Sentinel that has sent a probe to this node; empty if none has
 	ordered  sim.ProcessID // the master that a FailOver fault has ordered, until the order is carried out
 
-	// The fields below are used only for records. recorded contains what a deposed master had at the time when it was
-	// deposed. had is the node's own data if it stopped before it received the new master's data.
+	// The fields below are used only for records. recorded contains what a deposed master had when it was deposed.
+	// ownData is the node's own data if it stopped before it received the new master's data.
 	recorded map[store.Title]bool
-	had      *store.Snapshot
+	ownData  *store.Snapshot
 }
 
 // replica is a master's knowledge about one of its replicas.

@@ -220,7 +220,7 @@ func TestExpiryIsLoggedAsADeletion(t *testing.T) {
 	m.sleep(time.Second)
 	m.do("client-2/1", "SET lock b PX 10000")
 	check(t, "log", strings.Join(m.node.Log(), "; "),
-		"SET lock a PXAT "+at(10*time.Millisecond)+"; DEL lock; SET lock b PXAT "+at(11*time.Second))
+		"SET lock a PXAT "+epochPlus(10*time.Millisecond)+"; DEL lock; SET lock b PXAT "+epochPlus(11*time.Second))
 }
 
 func TestScriptsAndTransactionsAreLoggedAsTheirWrites(t *testing.T) {
@@ -235,7 +235,8 @@ func TestScriptsAndTransactionsAreLoggedAsTheirWrites(t *testing.T) {
 	m.do("client-1/1", "SET lock b NX")
 	m.do("client-1/1", "LPUSHX none x")
 	check(t, "log", strings.Join(m.node.Log(), "; "),
-		"SET lock a PXAT "+at(5*time.Second)+"; incr n; PEXPIREAT lock "+at(9*time.Second)+"; lpush list x")
+		"SET lock a PXAT "+epochPlus(5*time.Second)+"; incr n; PEXPIREAT lock "+epochPlus(9*time.Second)+
+			"; lpush list x")
 }
 
 func TestNothingExpiresWhileLoading(t *testing.T) {

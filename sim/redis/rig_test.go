@@ -140,7 +140,7 @@ func (r *rig) play(steps []step) string {
 			}
 			trouble = r.jump(m, s.move)
 		} else {
-			trouble = r.both(m, s)
+			trouble = r.sendToBoth(m, s)
 		}
 		if trouble != "" {
 			r.dial() // connect again, since the state of the connections is not known
@@ -167,8 +167,8 @@ func (r *rig) jump(m *manyClients, by time.Duration) string {
 	return r.sameWaiting(m)
 }
 
-// both sends a command to both servers.
-func (r *rig) both(m *manyClients, s step) string {
+// sendToBoth sends a command to both servers.
+func (r *rig) sendToBoth(m *manyClients, s step) string {
 	r.compared++
 	clear(m.came)
 	ours, theirs := slices.Clone(s.args), slices.Clone(s.args)
@@ -222,8 +222,8 @@ func (r *rig) same(m *manyClients, conn int, args []string, count int) string {
 	return ""
 }
 
-// sameWaiting waits until as many connections of the real Redis are waiting as connections of the node. Only then may
-// another connection send anything.
+// sameWaiting waits until the real Redis has as many waiting connections as the node. Only then may another connection
+// send anything.
 func (r *rig) sameWaiting(m *manyClients) string {
 	want := m.waiting()
 	if want == 0 {

@@ -85,17 +85,17 @@ func (c SentinelConfig) withDefaults() SentinelConfig {
 // (sentinel.c): it finds that the master is down, chooses a replica, orders it to become master, waits until the
 // replica reports that it is master, makes the other replicas follow it one by one, and announces the switch.
 //
-// It answers client libraries as Redis's Sentinel does (clients.go). Hosts are the names of processes, as with
-// resolve-hostnames and announce-hostnames in sentinel.conf. Of the channels, only +switch-master is simulated. Modeled
-// clients use a short form: they send SUBSCRIBE switch-master, and then receive a push "switch-master old new" for each
-// switch.
+// It answers client libraries as Redis's Sentinel does (clients.go). The names of processes serve as host names, as
+// with resolve-hostnames and announce-hostnames in sentinel.conf. Of the channels, only +switch-master is simulated.
+// Modeled clients use shorter messages: they send SUBSCRIBE switch-master, and then receive a push "switch-master old
+// new" for each switch.
 //
 // It represents a quorum of Sentinels that agree immediately. Their votes and elections are not modeled, and neither is
 // a minority that is cut off together with a master. So it may promote a replica although other Sentinels would still
 // reach the master, like a single Sentinel with a quorum of one. It learns from the master how long a replica has been
-// without its master. If only the link towards the replica is cut, the link counts as up. A deposed master is made a
-// replica once it has been reachable for ReconfigureAfter, while a real Sentinel waits for its next INFO, every 10 s.
-// Partial resynchronization is not modeled: every change of master is a full resync, with the same result.
+// without its master. If only the link to the replica is cut, the link counts as up. A deposed master is made a replica
+// once it has been reachable for ReconfigureAfter, while a real Sentinel waits for its next INFO, every 10 s. Partial
+// resynchronization is not modeled: every change of master is a full resync, with the same result.
 type Sentinel struct {
 	cfg         SentinelConfig
 	host        sim.Host // nil while the process is down
@@ -264,7 +264,7 @@ type (
 		Offset int64
 		Silent []silence
 	}
-	// silence says how long the link to a replica has been down.
+	// silence is how long the link to a replica has been down.
 	silence struct {
 		replica sim.ProcessID
 		down    time.Duration

@@ -67,11 +67,11 @@ func TestSubscribersAreNotifiedOfASwitch(t *testing.T) {
 		"client-1 switch-master redis-1 redis-1-replica-1", "client-1 switch-master redis-1-replica-1 redis-1")
 }
 
-// steps contains the times of the steps of a failover, counted from the time when the master stopped answering.
+// steps contains the times of the steps of a failover, measured from the time when the master stopped answering.
 type steps struct{ promoted, announced time.Duration }
 
-// replaced pauses the master at a given time. It returns the times at which a replica was promoted and at which this
-// was announced.
+// replaced pauses the master at a given time. It returns the time at which a replica was promoted and the time at which
+// the promotion was announced.
 func replaced(t *testing.T, seed uint64, at time.Duration, replicas int) (s steps) {
 	c := newSeeded(t, seed, redis.Config{}, replicas).watch(quick)
 	c.group.Promoted = func(_, _ sim.ProcessID) { s.promoted = c.Now().Duration() - at }
@@ -97,8 +97,8 @@ const (
 // TestTimesOfAFailover: the master counts as down once a ping has been unanswered for DownAfter. A ping is sent a
 // second after the previous answer. In the next check, the Sentinel chooses a replica. In the check after that, it
 // orders the replica to become master. It requests the replica's INFO once a second. When the INFO shows that the
-// replica is a master, the Sentinel announces the new master in its next check. With real Sentinels, these times are
-// equally long and vary equally.
+// replica is a master, the Sentinel announces the new master in its next check. Failovers by real Sentinels take just
+// as long, with the same variation.
 func TestTimesOfAFailover(t *testing.T) {
 	var promoted, announced []time.Duration
 	for seed := range uint64(1000) {

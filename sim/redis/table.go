@@ -45,26 +45,26 @@ func own(name string, arity int, flags flag, run func(n *Node, args []string)) n
 	return nodeCommand{&command{Name: name, Arity: arity, Flags: flags}, run}
 }
 
-// with returns the command with the given subcommands.
-func (c nodeCommand) with(subs arities) nodeCommand {
+// withSubs returns the command with the given subcommands.
+func (c nodeCommand) withSubs(subs arities) nodeCommand {
 	c.Subs = subs
 	return c
 }
 
-// writing returns the command with subs as those subcommands that may change data.
-func (c nodeCommand) writing(subs ...string) nodeCommand {
+// withWriters returns the command with the given subcommands marked as able to change data.
+func (c nodeCommand) withWriters(subs ...string) nodeCommand {
 	c.writers = subs
 	return c
 }
 
-// on returns the command with the given arguments as keys.
-func (c nodeCommand) on(keys keyRange) nodeCommand {
+// withKeys returns the command with the given arguments marked as keys.
+func (c nodeCommand) withKeys(keys keyRange) nodeCommand {
 	c.keys = keys
 	return c
 }
 
-// in returns the command restricted to the given versions of Redis.
-func (c nodeCommand) in(v versionRange) nodeCommand {
+// forVersions returns the command restricted to the given versions of Redis.
+func (c nodeCommand) forVersions(v versionRange) nodeCommand {
 	c.In = v
 	return c
 }
@@ -72,8 +72,8 @@ func (c nodeCommand) in(v versionRange) nodeCommand {
 // byVersion returns the rows for a command that scripts may call in Redis 8 but not in Redis 7.0. (Redis itself changed
 // this in 7.2.)
 func byVersion(name string, arity int, flags flag, keys keyRange, run func(n *Node, args []string)) []nodeCommand {
-	return []nodeCommand{own(name, arity, flags|noScript, run).on(keys).in(before8),
-		own(name, arity, flags, run).on(keys).in(only8)}
+	return []nodeCommand{own(name, arity, flags|noScript, run).withKeys(keys).forVersions(before8),
+		own(name, arity, flags, run).withKeys(keys).forVersions(only8)}
 }
 
 // clientSubs are the subcommands of CLIENT before Redis 8. clientSubs8 returns those of Redis 8.
@@ -92,19 +92,19 @@ var nodeCommands = slices.Concat([]nodeCommand{
 	own("multi", 1, noScript|immediate, multi),
 	own("exec", 1, noScript|immediate, execQueue),
 	own("discard", 1, noScript|immediate, discard),
-	own("watch", -2, noScript|immediate, watch).on(allKeys),
+	own("watch", -2, noScript|immediate, watch).withKeys(allKeys),
 	own("unwatch", 1, noScript, unwatch),
 
 	own("eval", -3, noScript, eval(false, false)),
 	own("evalsha", -3, noScript, eval(true, false)),
 	own("eval_ro", -3, noScript, eval(false, true)),
 	own("evalsha_ro", -3, noScript, eval(true, true)),
-	own("script", -2, noScript, script).with(arities{"load": 3, "exists": -3, "flush": -2}),
+	own("script", -2, noScript, script).withSubs(arities{"load": 3, "exists": -3, "flush": -2}),
 
 	own("fcall", -3, noScript|calls, fcall(false)),
 	own("fcall_ro", -3, noScript|calls, fcall(true)),
-	own("function", -2, noScript, functions).with(arities{"load": -3, "delete": 3, "list": -2, "flush": -2}).
-		writing("load", "delete", "flush"),
+	own("function", -2, noScript, functions).withSubs(arities{"load": -3, "delete": 3, "list": -2, "flush": -2}).
+		withWriters("load", "delete", "flush"),
 
 	own("publish", 3, 0, publish(toChannels)),
 	own("spublish", 3, 0, publish(toShards)),
@@ -115,7 +115,7 @@ var nodeCommands = slices.Concat([]nodeCommand{
 	own("punsubscribe", -1, noScript|listener, unsubscribe(toPatterns)),
 	own("sunsubscribe", -1, noScript|listener, unsubscribe(toShards)),
 	own("pubsub", -2, 0, pubSub).
-		with(arities{"channels": -2, "shardchannels": -2, "numsub": -2, "shardnumsub": -2, "numpat": 2}),
+		withSubs(arities{"channels": -2, "shardchannels": -2, "numsub": -2, "shardnumsub": -2, "numpat": 2}),
 
 	own("ping", -1, listener, ping),
 	own("echo", 2, 0, echo),
@@ -125,12 +125,12 @@ var nodeCommands = slices.Concat([]nodeCommand{
 	own("replicaof", 3, noScript, replicaOf),
 	own("slaveof", 3, noScript, replicaOf),
 	own("info", -1, 0, info),
-	own("config", -2, noScript, config).with(arities{"get": -3, "set": -4}),
+	own("config", -2, noScript, config).withSubs(arities{"get": -3, "set": -4}),
 	own("hello", -1, noScript, hello),
-	own("client", -2, noScript, client).with(clientSubs).in(before8),
-	own("client", -2, noScript, client).with(clientSubs8()).in(only8),
+	own("client", -2, noScript, client).withSubs(clientSubs).forVersions(before8),
+	own("client", -2, noScript, client).withSubs(clientSubs8()).forVersions(only8),
 	own("auth", -2, noScript, auth),
-	own("cluster", -2, 0, cluster).with(clusterSubs),
+	own("cluster", -2, 0, cluster).withSubs(clusterSubs),
 	own("readonly", 1, 0, readsFromReplica(true)),
 	own("readwrite", 1, 0, readsFromReplica(false)),
 	own("asking", 1, 0, asks),
@@ -138,7 +138,7 @@ var nodeCommands = slices.Concat([]nodeCommand{
 	own("reset", 1, noScript|immediate|listener, reset),
 },
 	byVersion("wait", 3, 0, noKey, wait),
-	[]nodeCommand{own("waitaof", 4, 0, waitAOF).in(only8)},
+	[]nodeCommand{own("waitaof", 4, 0, waitAOF).forVersions(only8)},
 	byVersion("blpop", -3, write, keysLast, popBlocking("LPOP")),
 	byVersion("brpop", -3, write, keysLast, popBlocking("RPOP")),
 	byVersion("blmove", 6, write, twoKeys, blmove),

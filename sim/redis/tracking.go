@@ -1,8 +1,8 @@
 package redis
 
-// This file stores what a node must remember for clients that cache what they read (CLIENT TRACKING): which client has
-// read which key, and which clients want to be notified of all keys with a prefix. It works like tracking.c of Redis
-// 7.0, but without a limit on the number of keys and without redirection.
+// This file implements the part of CLIENT TRACKING that remembers which client has read which key, and which clients
+// want to be notified of changes to any key with a given prefix. It works like tracking.c of Redis 7.0, but without a
+// limit on the number of keys and without redirection.
 
 import (
 	"maps"
@@ -48,7 +48,7 @@ func parseOptions(args []string) (o options, trouble string) {
 	return o, ""
 }
 
-// trackedClient is a connection with tracking on.
+// trackedClient is a connection with tracking enabled.
 type trackedClient struct {
 	options
 	Caching bool // CLIENT CACHING was called for the next command, or for the open transaction
@@ -142,8 +142,8 @@ func collision(prefix, which, other string) string {
 		"'. Prefixes for a single client must not overlap."
 }
 
-// on enables tracking for a connection. [table.trouble] must not have returned an error for the options.
-func (t *table) on(conn uint64, o options) {
+// enable enables tracking for a connection. The options must be valid (see [table.trouble]).
+func (t *table) enable(conn uint64, o options) {
 	if o.Broadcast && len(o.Prefixes) == 0 {
 		o.Prefixes = []string{""}
 	}
@@ -161,13 +161,13 @@ func (t *table) on(conn uint64, o options) {
 	c.options = o
 }
 
-// off disables tracking for a connection. The keys that the connection has read are still remembered, in case it
+// disable disables tracking for a connection. The keys that the connection has read are still remembered, in case it
 // enables tracking again.
-func (t *table) off(conn uint64) { delete(t.clients, conn) }
+func (t *table) disable(conn uint64) { delete(t.clients, conn) }
 
 // close removes a connection that has been closed.
 func (t *table) close(conn uint64) {
-	t.off(conn)
+	t.disable(conn)
 	for name, list := range t.readers {
 		if list = slices.DeleteFunc(list, func(c uint64) bool { return c == conn }); len(list) == 0 {
 			delete(t.readers, name)
@@ -200,18 +200,18 @@ func (t *table) broadcasts() bool {
 }
 
 // dataChanged records that a key has changed while a request was being executed. It returns the connections to notify
-// immediately. by is the connection of the request, or 0 if there is no request. aside means that the change was made
-// not by the request itself, but by a script that the request runs, or by the key's expiry. In broadcasting mode, such
-// a change does not count as the client's own.
-func (t *table) dataChanged(name string, by uint64, aside bool) (notify []uint64) {
+// immediately. requester is the connection of the request, or 0 if there is no request. indirect means that the change
+// was made not by the request itself, but by a script that the request runs, or by the key's expiry. In broadcasting
+// mode, an indirect change does not count as the client's own.
+func (t *table) dataChanged(name string, requester uint64, indirect bool) (notify []uint64) {
 	if t.broadcasts() {
-		t.changed[name] = by
-		if aside {
+		t.changed[name] = requester
+		if indirect {
 			t.changed[name] = 0
 		}
 	}
 	for _, conn := range t.readers[name] {
-		if c := t.clients[conn]; c != nil && !c.Broadcast && !(c.NoLoop && conn == by) {
+		if c := t.clients[conn]; c != nil && !c.Broadcast && !(c.NoLoop && conn == requester) {
 			notify = append(notify, conn)
 		}
 	}

@@ -9,13 +9,13 @@ import (
 // before it chose that mode, even if it had read the changed key.
 func TestBroadcastSubscribersLearnOfLaterChanges(t *testing.T) {
 	var table table
-	table.on(1, options{})
+	table.enable(1, options{})
 	table.remember(1, []string{"a"})
-	table.off(1)
+	table.disable(1)
 	if notify := table.dataChanged("a", 1, false); len(notify) > 0 {
 		t.Errorf("%v are notified although nobody tracks", notify)
 	}
-	table.on(1, options{Broadcast: true, Prefixes: []string{"a"}})
+	table.enable(1, options{Broadcast: true, Prefixes: []string{"a"}})
 	if list := table.broadcasting(); len(list) > 0 {
 		t.Errorf("%v of a change from before", list)
 	}

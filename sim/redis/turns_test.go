@@ -45,8 +45,8 @@ func TestAServerThatWasStoppedReadsOneConnectionAfterTheOther(t *testing.T) {
 }
 
 // inOrder returns the elements in the order in which the server has added them. If the server has no persistence, it is
-// paused while the commands arrive.
-func inOrder(t *testing.T, cfg redis.Config, list []sent, anew string) (order string) {
+// paused while the commands arrive. The client named reopens, if any, opens a new connection first.
+func inOrder(t *testing.T, cfg redis.Config, list []sent, reopens string) (order string) {
 	c := newCluster(t, cfg, 0)
 	if cfg.Persistence == store.None {
 		c.at(time.Second, func() { c.Pause(master) })
@@ -56,7 +56,7 @@ func inOrder(t *testing.T, cfg redis.Config, list []sent, anew string) (order st
 		c.client(name, 0, func(s *session) {
 			conn := sim.Conn{Server: master}
 			s.ask(master, 0, "PING")
-			if name == anew {
+			if name == reopens {
 				s.Close(conn)
 			}
 			for _, x := range list {

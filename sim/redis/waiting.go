@@ -72,8 +72,8 @@ func wait(n *Node, args []string) {
 	}
 }
 
-// waitUntil parses the timeout of WAIT and WAITAOF, and returns the last millisecond of the wait. If it returns false
-// for ok, it has replied with an error.
+// waitUntil parses the timeout of WAIT and WAITAOF, and returns the last millisecond of the wait. If the timeout is
+// invalid, waitUntil replies with an error, and ok is false.
 func (n *Node) waitUntil(text string) (until int64, ok bool) {
 	timeout, ok := resp.ParseInt(text)
 	switch {
@@ -131,13 +131,13 @@ func (n *Node) admit(r *sim.Incoming) {
 	n.conclude(r, c, before)
 }
 
-// conclude is called after a request was executed. It sends the reply or makes the connection wait. before is the
-// replication offset before the request.
-func (n *Node) conclude(r *sim.Incoming, c *connection, before int64) {
+// conclude is called after a request was executed. It sends the reply or makes the connection wait. offset is the
+// replication offset at which the request began.
+func (n *Node) conclude(r *sim.Incoming, c *connection, offset int64) {
 	b := n.block
 	n.block = nil
 	defer n.trail(r.ConnID)
-	if now := n.repl.end(); now > before {
+	if now := n.repl.end(); now > offset {
 		c.woff = now
 		if b == nil && n.cfg.SemiSync && !n.repl.degraded && n.repl.master == "" {
 			b = &blocked{offset: now, need: 1, reply: append([]byte{}, n.data.Out...)}

@@ -62,7 +62,7 @@ func TestWaitingForListsAnswersAsRedis(t *testing.T) {
 }
 
 // TestWaitersAreServedAsByRedis runs the situations in testdata/waits.txt, one per line, on the node and on a real
-// Redis. Each line states which clients wait for which lists, and what the other clients do.
+// Redis. Each line specifies which clients wait for which lists, and what the other clients do.
 func TestWaitersAreServedAsByRedis(t *testing.T) {
 	r := newRig(t, 4)
 	r.strict = true

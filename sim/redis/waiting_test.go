@@ -52,8 +52,8 @@ func TestWhoeverGoesAwayIsServedNoMore(t *testing.T) {
 		"102ms client-3 BLPOP free 0: *2 $4 free $1 x")
 }
 
-// When a master is deposed, clients that wait on it get an error and are disconnected. After a server has restarted, no
-// client is still waiting from before.
+// When a master is deposed, clients that wait on it get an error and are disconnected. When a server stops, it forgets
+// the clients that wait on it.
 func TestWaitForAListEndsWithTheRoleAndTheLifeOfItsServer(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1)
 	c.client("client-1", 0, func(s *session) {

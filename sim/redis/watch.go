@@ -117,7 +117,7 @@ func (s *Sentinel) reachable(w *watched, now time.Duration) bool {
 // performs one step (sentinelFailoverStateMachine).
 func (s *Sentinel) failOver(g *group, now time.Duration) {
 	if g.stage == idle {
-		s.begin(g, now)
+		s.beginFailover(g, now)
 	}
 	switch g.stage {
 	case starting:
@@ -146,9 +146,9 @@ func (s *Sentinel) failOver(g *group, now time.Duration) {
 	}
 }
 
-// begin begins a failover if there is a reason for it, and if enough time has passed since the last failed failover. If
-// a fault has ordered the failover, it begins without this delay.
-func (s *Sentinel) begin(g *group, now time.Duration) {
+// beginFailover begins a failover if there is a reason for it, and if enough time has passed since the last failed
+// failover. If a fault has ordered the failover, it begins without this delay.
+func (s *Sentinel) beginFailover(g *group, now time.Duration) {
 	if g.wanted == g.master {
 		g.wanted = nil
 	}

@@ -188,7 +188,7 @@ func (t *thread) schedGetaffinity() outcome {
 	return t.gives(8)
 }
 
-// mostRandom is the maximum number of random bytes that a single call of getrandom returns.
+// mostRandom is the maximum number of random bytes that a single call to getrandom returns.
 const mostRandom = 1 << 20
 
 func (t *thread) getrandom() outcome {

@@ -200,8 +200,8 @@ func (t *thread) read() outcome {
 	return t.blocks(b)
 }
 
-// write gives the bytes that are written to a connection to the machine. For any other file, it waits until there is
-// room, and then lets the kernel execute the write.
+// write handles a write to a file. If the file is a connection, the machine takes the bytes. For any other file, write
+// waits until there is room, and then lets the kernel execute the system call.
 func (t *thread) write() outcome {
 	own, ok := t.p.dup(t.regs.Rdi)
 	if !ok {
@@ -230,8 +230,8 @@ func (t *thread) write() outcome {
 	return t.blocks(block{fds: list, ready: func(bool) bool { return true }})
 }
 
-// waitsFor makes a thread wait for files. It calls the block's function ready at once, whenever one of the files may be
-// ready, and when the timeout expires.
+// waitsFor makes a thread wait for files. It calls b.ready at once, whenever one of the files may be ready, and when
+// the timeout expires.
 func (t *thread) waitsFor(b block) outcome {
 	pollNow(b.fds)
 	done := b.ready(false)

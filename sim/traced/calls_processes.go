@@ -100,9 +100,10 @@ func (t *thread) setpgid() outcome {
 // Values of si_code that say how a child has ended.
 const cldExited, cldKilled = 1, 2
 
-// awaits waits until one of the process's children that match selects has ended. gives computes the result of the
-// system call from this child. If no such child has ended and the call must not wait, the result is gives(nil).
-func (t *thread) awaits(match func(*Process) bool, options uint64, gives func(*Process) int64) outcome {
+// awaits waits until one of the process's children has ended, among those that match accepts. It passes this child to
+// resultOf, which computes the result of the system call. If no such child has ended and the call must not wait, the
+// result is resultOf(nil).
+func (t *thread) awaits(match func(*Process) bool, options uint64, resultOf func(*Process) int64) outcome {
 	try := func() bool {
 		living := false
 		for _, o := range t.p.members {
@@ -113,7 +114,7 @@ func (t *thread) awaits(match func(*Process) bool, options uint64, gives func(*P
 				living = true
 				continue
 			}
-			result := gives(o)
+			result := resultOf(o)
 			if options&unix.WNOWAIT == 0 {
 				o.leaves()
 			}
@@ -124,7 +125,7 @@ func (t *thread) awaits(match func(*Process) bool, options uint64, gives func(*P
 		case !living:
 			t.finish(-int64(unix.ECHILD))
 		case options&unix.WNOHANG != 0:
-			t.finish(gives(nil))
+			t.finish(resultOf(nil))
 		default:
 			return false
 		}

@@ -262,14 +262,14 @@ func (t *thread) copied() (pid int, err error) {
 	if _, err := wait(int(number)); err != nil {
 		return 0, err
 	}
-	if err := t.returns(again(entry)); err != nil {
+	if err := t.rewinds(repeating(entry)); err != nil {
 		return 0, fmt.Errorf("its checkpoint could not be resumed: %w", err)
 	}
-	return int(number), unix.PtraceSetRegs(int(number), again(entry))
+	return int(number), unix.PtraceSetRegs(int(number), repeating(entry))
 }
 
-// returns brings the thread of a checkpoint back to the entry of its system call after its process was copied.
-func (t *thread) returns(again *unix.PtraceRegs) error {
+// rewinds brings the thread of a checkpoint back to the entry of its system call after its process was copied.
+func (t *thread) rewinds(again *unix.PtraceRegs) error {
 	unix.PtraceSyscall(t.tid, 0)
 	if _, err := wait(t.tid); err != nil {
 		return err
@@ -343,7 +343,7 @@ func (p *Process) completes(one *member) (err error) {
 // nowhere is the network of a process that has not reached its checkpoint yet. It accepts no connections.
 type nowhere struct{}
 
-func (nowhere) Dialled(c *Conn)     { c.Refuse(false) }
+func (nowhere) Dialed(c *Conn)      { c.Refuse(false) }
 func (nowhere) Wrote(*Conn, []byte) {}
 func (nowhere) Closed(*Conn)        {}
 func (nowhere) Exited(*Process)     {}

@@ -38,8 +38,8 @@ type Conn struct {
 	options  map[optionName][]byte
 }
 
-// Process returns the process that the machine was told to start and to which the connection belongs. Another process
-// that this process has started may have opened the connection.
+// Process returns the first process of the family that opened the connection. This is the process that the machine was
+// told to start, although the connection may belong to a process that this process has started.
 func (c *Conn) Process() *Process { return c.p.first }
 
 // listen creates the socket to which the sockets of processes are connected.
@@ -120,7 +120,7 @@ func (t *thread) connect() outcome {
 		return t.errs(unix.EAFNOSUPPORT)
 	case c.state == open:
 		return t.errs(unix.EISCONN)
-	case c.dialled && c.state == dialling:
+	case c.dialled && c.state == dialing:
 		return t.errs(unix.EALREADY)
 	case c.state == failed:
 		return t.errs(t.p.taken(c))
@@ -130,7 +130,7 @@ func (t *thread) connect() outcome {
 		t.p.m.fail(t, "connect", "and the machine could not connect it: "+err.Error())
 		return gone
 	}
-	t.p.m.options.Network.Dialled(c)
+	t.p.m.options.Network.Dialed(c)
 	flags, _ := unix.FcntlInt(uintptr(own), unix.F_GETFL, 0)
 	switch {
 	case c.state == open:
@@ -189,9 +189,9 @@ func (m *Tracer) attached(own int) (end int, err error) {
 	return end, nil
 }
 
-// Open ends the connection attempt successfully.
+// Open makes the connection attempt succeed.
 func (c *Conn) Open() {
-	if c.state != dialling {
+	if c.state != dialing {
 		return
 	}
 	c.state = open
@@ -208,7 +208,7 @@ func (c *Conn) Open() {
 // Refuse makes the connection attempt fail: nobody listens at the address or, if timedOut is true, nobody has answered
 // for a long time.
 func (c *Conn) Refuse(timedOut bool) {
-	if c.state != dialling {
+	if c.state != dialing {
 		return
 	}
 	c.state, c.error = failed, unix.ECONNREFUSED
@@ -278,7 +278,7 @@ func (c *Conn) Finish() {
 
 // Reset breaks the connection. After the process has read what is left, it gets ECONNRESET.
 func (c *Conn) Reset() {
-	if c.state == dialling && c.dialled {
+	if c.state == dialing && c.dialled {
 		c.Refuse(false)
 		return
 	}
@@ -433,9 +433,9 @@ func (t *thread) getpeername() outcome {
 	return t.givesAddress(c, c.To)
 }
 
-// shutdown checks a shutdown of a connection and lets the kernel execute it. If the process can write nothing more
-// after it, the machine treats the connection as closed, because a server closes the connection when a client has sent
-// everything.
+// shutdown checks a thread's request to shut down a connection, and lets the kernel execute it. If the process can
+// write nothing more after the shutdown, the machine treats the connection as closed, because a server closes the
+// connection when a client has sent everything.
 func (t *thread) shutdown() outcome {
 	c := t.connOf()
 	if c == nil {

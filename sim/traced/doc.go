@@ -3,8 +3,8 @@
 //
 // A [Machine] traces the processes that it starts (ptrace, with a seccomp filter). Of all their threads, only one runs
 // at a time, until it blocks. When all threads are blocked, time advances to the next deadline. Runs with equal seeds
-// are equal, unless a program uses something of the host that the machine does not control. Two runs are compared by
-// their sequences of [Call].
+// are equal, unless a program depends on something in the host that the machine does not control. Two runs are compared
+// by their sequences of [Call].
 //
 // # What a process sees
 //
@@ -15,20 +15,20 @@
 //   - The kernel's random numbers, the process and thread IDs, and the number of CPUs are seeded or fixed.
 //   - Files can be read. Writes fail with EROFS, except in the scratch folder. Files in /dev/shm are kept in memory,
 //     and only the program and its processes see them.
-//   - UDP, listening sockets and other kinds of sockets are refused, as a firewall would do.
+//   - UDP, listening sockets and other kinds of sockets are refused, as if by a firewall.
 //
 // A system call that is neither modeled nor known to be harmless never reaches the kernel. It ends the run with an
 // error that names it.
 //
 // # Limits
 //
-// Only Linux on x86-64 is supported, from kernel 5.9 on. A thread that computes without making a system call or reading
-// a clock is not interrupted. If it does so for long, the run ends with an error. The content of files such as those in
-// /proc is that of the host.
+// Only Linux 5.9 or later on x86-64 is supported. A thread that computes without making a system call or reading a
+// clock is not interrupted. If it does so for too long, the run ends with an error. The content of files such as those
+// in /proc is that of the host.
 //
 // A program can start other processes. When the first process ends, the others are killed.
 //
 // All methods of a machine, its processes and its connections must be called on the OS thread that created the machine
-// (runtime.LockOSThread), because ptrace requires this. If that thread ends, for whatever reason, the kernel kills all
+// (runtime.LockOSThread), because ptrace requires this. If that thread ends for any reason, the kernel kills all
 // processes.
 package traced

@@ -13,8 +13,8 @@ import (
 // family consists of a program that the machine was told to start and all processes that this program has started. They
 // have the same clocks and the same connections, and each fault affects all of them.
 //
-// For the kernel, each of them is a child of the machine (CLONE_PARENT). The machine therefore handles the system calls
-// by which a process waits for its children, and sends SIGCHLD itself.
+// To the kernel, each of these processes is a child of the machine (CLONE_PARENT). The machine therefore handles the
+// system calls by which a process waits for its children, and sends SIGCHLD itself.
 type family struct {
 	m           *Machine
 	command     Command
@@ -33,7 +33,7 @@ type family struct {
 	shared      sharedFiles
 }
 
-// kin says how a process is related to the others of its family.
+// kin describes how a process is related to the others of its family.
 type kin struct {
 	parent  *Process // nil: init
 	group   int      // number of its process group
@@ -160,7 +160,7 @@ func (p *Process) child(pid int) *Process {
 	return c
 }
 
-// returnsMemory resumes the thread that called vfork and thereby lent its memory to the process.
+// returnsMemory resumes the thread that called vfork and has lent its memory to the process since then.
 func (p *Process) returnsMemory() {
 	if t := p.lender; t != nil && !t.p.ended {
 		t.blocked.ready(false)

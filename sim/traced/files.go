@@ -117,10 +117,10 @@ func (p *Process) held() (files []heldFile, err error) {
 	return files, nil
 }
 
-// twin returns the descriptor among earlier that refers to the same open file as f, or -1 if there is none. Pipes and
-// devices need none: restore treats their descriptors one by one.
-func (p *Process) twin(earlier []heldFile, f *heldFile) (int, error) {
-	for _, o := range earlier {
+// twin returns the descriptor of the candidate that is the same open file as f, or -1 if there is none. For pipes and
+// devices it returns -1, because restore handles each of their descriptors separately.
+func (p *Process) twin(candidates []heldFile, f *heldFile) (int, error) {
+	for _, o := range candidates {
 		if o.kind != f.kind || strings.HasPrefix(f.kind, kindPipe) || strings.HasPrefix(f.kind, "/dev/") {
 			continue
 		}

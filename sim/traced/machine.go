@@ -36,7 +36,7 @@ type Machine struct {
 	*Tracer
 }
 
-// Tracer holds what the machines on one thread share.
+// Tracer contains what the machines on one thread share.
 type Tracer struct {
 	busy        time.Duration
 	page        *[3]int64
@@ -48,9 +48,9 @@ type Tracer struct {
 }
 
 // NewTracer returns a Tracer, which creates machines on the calling thread. The calling goroutine must be locked to
-// this thread. number chooses the CPU on which the machines and their processes run. The allowed CPUs are counted from
-// one that depends on the ID of the calling process; larger numbers wrap around. busy is how much CPU time a thread may
-// use without making a modeled system call; 0 means 4 s.
+// this thread. number chooses the CPU on which the machines and their processes run: number 0 means an allowed CPU that
+// depends on the ID of the calling process, number 1 means the allowed CPU after it, and so on, beginning again after
+// the last. busy is how much CPU time a thread may use without making a modeled system call; 0 means 4 s.
 func NewTracer(number int, busy time.Duration) (t *Tracer, err error) {
 	t = &Tracer{busy: cmp.Or(busy, 4*time.Second), pageFD: -1, listener: -1, checkpoints: map[string]*checkpoint{}}
 	if t.pageFD, t.page, err = sharedPage(); err != nil {
@@ -129,8 +129,8 @@ func (m *Machine) close() {
 const slice = 1_000_000
 
 // Run lets the processes run until the given time. It calls stop after each modeled system call, and returns early if
-// stop returns true. If nothing can run any more, it advances the time to the given time. If it returns an error, a
-// program caused the error, and the run has ended.
+// stop returns true. If all processes are blocked for longer, it advances the time to the given time. If it returns an
+// error, a program caused the error, and the run has ended.
 func (m *Machine) Run(until time.Duration, stop func() bool) error {
 	m.until, m.stop = int64(until), stop
 	for m.err == nil {
@@ -211,8 +211,8 @@ func (m *Machine) deadline() int64 {
 // due returns the time at which the wait of a blocked thread ends.
 func (t *thread) due(now int64) int64 { return t.p.due(t.blocked.wall, t.blocked.at, now) }
 
-// due returns the virtual time at which a clock of the process reaches a given value. If wall is set, the value is a
-// time of its wall clock. Otherwise, it is how far its clocks have advanced since time 0.
+// due returns the virtual time at which a clock of the process reaches the value at. If wall is set, at is a time on
+// the wall clock of the process. Otherwise, it is the time by which the process's clocks have advanced since time 0.
 func (p *Process) due(wall bool, at, now int64) int64 {
 	if wall {
 		at -= p.clock.wall
@@ -246,7 +246,8 @@ func (m *Machine) wake() {
 	}
 }
 
-// advance advances virtual time by the time that a modeled system call takes on the clock of a process.
+// advance moves virtual time forward until the clock of a process has advanced by local ns, the time that a modeled
+// system call takes.
 func (m *Machine) advance(p *Process, local int64) {
 	if local > 0 {
 		m.now = p.clock.reached(p.clock.advance(m.now)+local, m.now)
@@ -287,10 +288,10 @@ func (w *watchdog) close() {
 	}
 }
 
-// look kills the running process if it uses more CPU time than most between two stops. It checks this at regular
+// look kills the running process if it uses more CPU time than limit between two stops. It checks this at regular
 // intervals.
-func (w *watchdog) look(most time.Duration) {
-	every := time.NewTicker(most / 10)
+func (w *watchdog) look(limit time.Duration) {
+	every := time.NewTicker(limit / 10)
 	defer every.Stop()
 	var turn int64
 	var from time.Duration
@@ -306,7 +307,7 @@ func (w *watchdog) look(most time.Duration) {
 			turn, from = now, used
 			continue
 		}
-		if used-from > most && w.turns.Load() == turn {
+		if used-from > limit && w.turns.Load() == turn {
 			w.fired.Store(true)
 			unix.Kill(pid, unix.SIGKILL)
 		}

@@ -197,7 +197,7 @@ func (c *Conn) tcpState() byte {
 	switch {
 	case c.state == open:
 		return established
-	case c.state == dialling && c.dialled:
+	case c.state == dialing && c.dialled:
 		return sent
 	}
 	return closed

@@ -74,7 +74,7 @@ func (x *posixTimer) notifies(event []byte) bool {
 	x.value, x.signal = le.Uint64(event), unix.Signal(int32(le.Uint32(event[8:])))
 	switch how {
 	case notifySignal | toThread:
-		if x.thread = id; x.to() == nil {
+		if x.thread = id; x.target() == nil {
 			return false
 		}
 	case notifySignal, notifyThread:
@@ -87,8 +87,8 @@ func (x *posixTimer) notifies(event []byte) bool {
 	return x.signal > 0 && x.signal <= 64
 }
 
-// to returns the thread that gets the signal, or nil if there is none.
-func (x *posixTimer) to() *thread {
+// target returns the thread that gets the signal, or nil if there is none.
+func (x *posixTimer) target() *thread {
 	at := slices.IndexFunc(x.p.threads, func(t *thread) bool { return t.id == x.thread })
 	if at < 0 {
 		return nil
@@ -201,7 +201,7 @@ func (x *posixTimer) expires() {
 	if slices.ContainsFunc(x.p.sent, func(s sent) bool { return s.from.timer == x }) {
 		return
 	}
-	from, to, queued := sender{code: sentByTimer, id: x.id, value: x.value, timer: x}, x.to(), false
+	from, to, queued := sender{code: sentByTimer, id: x.id, value: x.value, timer: x}, x.target(), false
 	switch {
 	case x.thread == 0:
 		queued = x.p.gets(x.signal, nil, from)

@@ -57,7 +57,7 @@ type thread struct {
 	name    string // name of its latest call
 }
 
-// firstID is the ID of the first process. Each further process gets an ID that is higher by firstID.
+// firstID is the ID of the first process. The ID of each later process is higher by firstID than the previous one.
 const firstID = 1000
 
 // Name returns the name of the process.

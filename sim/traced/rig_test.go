@@ -78,7 +78,7 @@ const (
 // it receives the line end, it closes the connection.
 type echoNet struct{}
 
-func (n *echoNet) Dialled(c *Conn) {
+func (n *echoNet) Dialed(c *Conn) {
 	switch c.To.String() {
 	case echoing:
 		c.Open()
@@ -184,8 +184,8 @@ const epoch = 1_767_225_600_000_000_000
 // environment contains the environment variables of programs, in virtual time and on the host.
 var environment = []string{"PATH=/usr/bin:/bin", "LANG=C.UTF-8"}
 
-// run runs a program. If at is not nil, run calls it once the given time has passed.
-func (s *stage) run(seed uint64, after time.Duration, at func(*Process), args ...string) (r run) {
+// run runs a program. If action is not nil, run calls it once the time in after has passed.
+func (s *stage) run(seed uint64, after time.Duration, action func(*Process), args ...string) (r run) {
 	s.Helper()
 	m := s.tracer.New(Options{Seed: seed, Network: &echoNet{}, Wall: epoch,
 		Record: func(c Call) { r.calls = append(r.calls, c) }})
@@ -199,9 +199,9 @@ func (s *stage) run(seed uint64, after time.Duration, at func(*Process), args ..
 		s.Fatal(err)
 	}
 	over := func() bool { return p.ended }
-	if at != nil {
+	if action != nil {
 		r.err = m.Run(after, over)
-		at(p)
+		action(p)
 	}
 	if r.err == nil {
 		r.err = m.Run(time.Duration(1<<60), over)

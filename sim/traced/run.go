@@ -33,8 +33,8 @@ type block struct {
 	timed bool
 	wall  bool  // at is a time on the wall clock
 	at    int64 // if wall is not set: how far the process's clock will have advanced
-	// futex identifies the futex for which the thread waits, if bits is not 0. Threads that wait for the same futex are
-	// woken in the order in which they began to wait.
+	// futex identifies the futex that the thread is waiting on, if bits is not 0. Threads that wait on the same futex
+	// are woken in the order in which they began to wait.
 	futex futexKey
 	bits  uint32
 	order uint64
@@ -73,7 +73,7 @@ func (m *Machine) run(t *thread) {
 	case event(st) != 0:
 		m.fail(t, "", fmt.Sprintf("stopped for an unknown reason (%#x)", uint32(st)))
 	default:
-		t.signalled(st.StopSignal())
+		t.signaled(st.StopSignal())
 	}
 	if m.current == t && m.now-m.turn >= slice && m.others() {
 		m.ends(t)
@@ -82,7 +82,7 @@ func (m *Machine) run(t *thread) {
 }
 
 // stop waits until a running thread stops or ends. If its process ends, the kernel reports the end of the first thread
-// only after the ends of all other threads were collected.
+// only after the tracer has collected the exit statuses of all other threads.
 func (t *thread) stop() (unix.WaitStatus, error) {
 	for {
 		var st unix.WaitStatus
@@ -161,8 +161,8 @@ func (m *Machine) ends(t *thread) {
 	t.p.recheck()
 }
 
-// signalled handles a signal that is about to be delivered to a thread.
-func (t *thread) signalled(s unix.Signal) {
+// signaled handles a signal that is about to be delivered to a thread.
+func (t *thread) signaled(s unix.Signal) {
 	switch {
 	case s == unix.SIGSTOP && t.fresh:
 		t.fresh = false
@@ -198,7 +198,7 @@ func (t *thread) readsCounter() bool {
 	return true
 }
 
-// finished handles a process that has ended by itself. t is its last thread, and st is the thread's wait status.
+// finished handles a process that has ended. t is its last thread, and st is the thread's wait status.
 func (p *Process) finished(t *thread, st unix.WaitStatus) {
 	t.ended = true
 	how := Exit{Code: st.ExitStatus()}

@@ -59,7 +59,7 @@ func (t *thread) signalfd() outcome {
 // signalFileOf returns the signalfd behind a socket, or nil if there is none.
 func (p *Process) signalFileOf(mode uint32, inode uint64) *signalFile {
 	for _, x := range p.signalFiles {
-		if x.is(mode, inode) {
+		if x.matches(mode, inode) {
 			return x
 		}
 	}

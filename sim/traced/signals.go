@@ -18,7 +18,7 @@ type signalSet uint64
 
 func (s signalSet) has(sig unix.Signal) bool { return sig > 0 && s>>(sig-1)&1 == 1 }
 
-// dispositions says how a thread handles each signal.
+// dispositions describes how a thread handles each signal.
 type dispositions struct{ blocked, ignored, caught, pending signalSet }
 
 // signals returns how a thread of the process handles signals.
@@ -89,21 +89,21 @@ func (d *dispositions) drops(sig unix.Signal) bool {
 }
 
 // gets sends a signal to a process. If a thread that does not block the signal is waiting, gets ends the wait of the
-// first such thread, so that the signal can be delivered. by is the thread that has sent the signal, or nil. gets
+// first such thread, so that the signal can be delivered. origin is the thread that has sent the signal, or nil. gets
 // returns false if the signal has no effect.
-func (p *Process) gets(sig unix.Signal, by *thread, from sender) bool {
+func (p *Process) gets(sig unix.Signal, origin *thread, from sender) bool {
 	d := p.signals(p.pid)
 	switch {
 	case p.ended || d.drops(sig):
 		return false
-	case p.killedOrStopped(sig, &d, by):
+	case p.killedOrStopped(sig, &d, origin):
 		return true
 	}
 	p.remembers(sent{sig, nil, from})
 	unix.Kill(p.pid, sig)
 	for _, t := range p.threads {
 		if t.admits(sig) {
-			if t != by {
+			if t != origin {
 				t.interrupted()
 			}
 			break
@@ -114,8 +114,8 @@ func (p *Process) gets(sig unix.Signal, by *thread, from sender) bool {
 }
 
 // killedOrStopped reports whether a signal kills or stops the process, whatever its threads do. A signal that would
-// stop the process ends the run. by is the thread that has sent the signal, or nil if a timer has sent it.
-func (p *Process) killedOrStopped(sig unix.Signal, d *dispositions, by *thread) bool {
+// stop the process ends the run. origin is the thread that has sent the signal, or nil if a timer has sent it.
+func (p *Process) killedOrStopped(sig unix.Signal, d *dispositions, origin *thread) bool {
 	switch {
 	case sig == unix.SIGKILL:
 		p.ends(Exit{Code: 128 + int(sig), Signal: "SIGKILL"})
@@ -124,29 +124,29 @@ func (p *Process) killedOrStopped(sig unix.Signal, d *dispositions, by *thread) 
 		return false
 	}
 	call := "timer_settime"
-	if by != nil {
-		call = by.name
+	if origin != nil {
+		call = origin.name
 	} else {
-		by = p.threads[0]
+		origin = p.threads[0]
 	}
-	p.m.fail(by, call, "to send "+unix.SignalName(sig)+", which stops a process and is not modeled: pause a client by "+
-		"a fault instead")
+	p.m.fail(origin, call, "to send "+unix.SignalName(sig)+", which stops a process and is not modeled: pause a "+
+		"client by a fault instead")
 	return true
 }
 
 // gets sends a signal to a single thread. (Process has a method of the same name that sends a signal to a process.)
-func (t *thread) gets(sig unix.Signal, by *thread, from sender) bool {
+func (t *thread) gets(sig unix.Signal, origin *thread, from sender) bool {
 	p := t.p
 	d := p.signals(t.tid)
 	switch {
 	case p.ended || d.drops(sig):
 		return false
-	case p.killedOrStopped(sig, &d, by):
+	case p.killedOrStopped(sig, &d, origin):
 		return true
 	}
 	p.remembers(sent{sig, t, from})
 	unix.Tgkill(p.pid, t.tid, sig)
-	if t != by && t.admits(sig) {
+	if t != origin && t.admits(sig) {
 		t.interrupted()
 	}
 	t.marksFiles()
@@ -307,8 +307,8 @@ func (t *thread) tkill() outcome {
 	return t.errs(unix.ESRCH)
 }
 
-// cameFrom corrects the sender of a signal that is about to be delivered to a thread. For the kernel, the machine has
-// sent the signal. cameFrom replaces it with the actual sender's process ID, as the process sees it.
+// cameFrom corrects the sender of a signal that is about to be delivered to a thread. To the kernel, the machine has
+// sent the signal. cameFrom puts the actual sender's process ID in its place, as the process sees it.
 func (t *thread) cameFrom(sig unix.Signal) {
 	if from, known := t.receives(sig); known {
 		var info [sizeOfInfo]byte

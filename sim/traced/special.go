@@ -41,8 +41,8 @@ func (t *thread) makes(flags uint64) (s special, o outcome) {
 	return s, answered
 }
 
-// is reports whether s is the open file with the given mode and inode.
-func (s *special) is(mode uint32, inode uint64) bool {
+// matches reports whether s is the open file with the given mode and inode.
+func (s *special) matches(mode uint32, inode uint64) bool {
 	return mode == unix.S_IFSOCK && s.inode == inode
 }
 

@@ -95,7 +95,7 @@ func (t *thread) asks(nr uint64, args ...uint64) (result int64, err error) {
 		return 0, err
 	}
 	err = unix.PtraceGetRegs(t.tid, &r)
-	return int64(r.Rax), errors.Join(err, t.entersAgain(again(entry)))
+	return int64(r.Rax), errors.Join(err, t.entersAgain(repeating(entry)))
 }
 
 // allowsCopying makes sure that forks of the process include all of its memory. Programs such as V8 exclude parts of
@@ -121,9 +121,9 @@ func (p *Process) allowsCopying() error {
 	return nil
 }
 
-// again returns the registers that make a thread repeat a system call. entry contains the thread's registers at the
+// repeating returns the registers that make a thread repeat a system call. entry contains the thread's registers at the
 // entry of the call.
-func again(entry unix.PtraceRegs) *unix.PtraceRegs {
+func repeating(entry unix.PtraceRegs) *unix.PtraceRegs {
 	entry.Rip -= 2
 	entry.Rax, entry.Orig_rax = entry.Orig_rax, ^uint64(0)
 	return &entry
@@ -136,7 +136,7 @@ func copyThread(pid int, s *saved) (tid int, err error) {
 		return 0, err
 	}
 	part := unix.Iovec{Base: &s.state[0], Len: uint64(len(s.state))}
-	err = errors.Join(unix.PtraceSetRegs(tid, again(s.thread.regs)),
+	err = errors.Join(unix.PtraceSetRegs(tid, repeating(s.thread.regs)),
 		request(unix.PTRACE_SETREGSET, tid, vectors, uintptr(unsafe.Pointer(&part))))
 	if err == nil && s.stack != nil {
 		at := s.thread.regs.Rsp - 256

@@ -65,7 +65,7 @@ func (t *thread) timer(fd uint64) (x *timer, own int, err unix.Errno) {
 // timerOf returns the timerfd behind a socket, or nil if there is none.
 func (p *Process) timerOf(mode uint32, inode uint64) *timer {
 	for _, x := range p.timers {
-		if x.is(mode, inode) {
+		if x.matches(mode, inode) {
 			return x
 		}
 	}
@@ -143,8 +143,8 @@ func (x *timer) setting() []byte {
 	return append(seconds(x.interval, 1), seconds(left, 1)...)
 }
 
-// reading returns the current time in the unit of the field at: a time of the wall clock, or how far the process's
-// clock has advanced.
+// reading returns the current time in the same form as the field at: as a time on the wall clock, or as the time by
+// which the process's clock has advanced.
 func (x *countdown) reading() int64 {
 	if x.wall {
 		return x.p.clock.realtime(x.p.m.now)

@@ -20,18 +20,18 @@ type Options struct {
 // Network handles the connections of processes. Its methods are called while the process is stopped, and may act on its
 // connections.
 type Network interface {
-	// Dialled reports a connection attempt. The attempt ends when Open or Refuse is called on the connection, possibly
-	// by Dialled itself.
-	Dialled(c *Conn)
+	// Dialed reports a connection attempt. The attempt ends when Open or Refuse is called on the connection, possibly
+	// by Dialed itself.
+	Dialed(c *Conn)
 	// Wrote reports bytes that the process has written. They are valid only until Wrote returns.
 	Wrote(c *Conn, b []byte)
 	// Closed reports that the process has closed its end, or has ended.
 	Closed(c *Conn)
-	// Exited reports that a process has ended by itself.
+	// Exited reports that the first process of a family has ended, unless [Process.Kill] has killed it.
 	Exited(p *Process)
 }
 
-// Command says which program a process runs.
+// Command specifies the program that a process runs.
 type Command struct {
 	Name string   // name of the process, used in errors and records
 	Path string   // path of the program; if empty, Args[0] is looked up in the PATH of Env
@@ -90,7 +90,7 @@ func (e *StartError) Error() string { return e.Process + " could not be started:
 type state uint8
 
 const (
-	dialling state = iota
+	dialing state = iota
 	open
 	failed // the connection could not be opened
 	over   // closed by the process, or by Reset

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// permission is one entry of an access list. It states what clients with a certain identity may do.
+// permission is one entry of an access list. It specifies what clients with a certain identity may do.
 type permission struct {
 	perms      int32
 	scheme, id string

@@ -186,7 +186,7 @@ func (c *Client) lose(env sim.Env) {
 	c.enter(env, Lost)
 }
 
-// silence is how long the client waits on a connection on which nothing arrives before it gives up on the connection.
+// silence returns how long a connection may be silent before the client gives up on it.
 func (c *Client) silence() time.Duration { return c.timeout() * 2 / 3 }
 
 func (c *Client) timeout() time.Duration {
@@ -197,8 +197,8 @@ func (c *Client) timeout() time.Duration {
 }
 
 // ask sends a request with the given fields and waits for the reply. If there is no reply, the error is ConnectionLoss
-// or OperationTimeout, and the request may or may not have been executed. If the reply states an error, the field Code
-// of the Answer contains it.
+// or OperationTimeout, and the request may or may not have been executed. If the reply contains an error, ask returns
+// it in the field Code of the Answer.
 func (c *Client) ask(env sim.Env, attempt history.Attempt, phase string, op jute.Op, fields jute.Record) (Answer,
 	error) {
 	if c.state != Connected {

@@ -114,7 +114,7 @@ func (c *Client) setAgain(env sim.Env) {
 	var lists [watchChild + 1][]string
 	for i := range c.watchers {
 		w := &c.watchers[i]
-		w.after = 0
+		w.skip = 0
 		lists[w.kind] = append(lists[w.kind], w.path)
 	}
 	fields := jute.Record(nil).Long(int64(c.zxid))

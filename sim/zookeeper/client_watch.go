@@ -29,14 +29,14 @@ type watcher struct {
 	kind  watchKind
 	path  string
 	watch *Watch
-	// after is the number of events that had arrived before the watch was set. The watch ignores these events.
-	after int
+	// skip is the number of events that had arrived before the watch was set. The watch ignores these events.
+	skip int
 }
 
 // sees reports whether the watch is for the given event. number is the position of the event among the events on the
 // connection.
 func (w *watcher) sees(number int, e Event) bool {
-	if w.path != e.Path || number <= w.after {
+	if w.path != e.Path || number <= w.skip {
 		return false
 	}
 	switch e.Type {

@@ -48,7 +48,7 @@ type command struct {
 	// identities lists the identities that the client has proved.
 	identities []string
 	// due is used only by expireSession, and only for records. It is the true time at which the session should have
-	// expired, counted from the client's last message of which the leader knows.
+	// expired, measured from the client's last message that the leader knows about.
 	due history.Time
 }
 

@@ -18,8 +18,8 @@ func others(id sim.ProcessID) []sim.ProcessID {
 	return slices.DeleteFunc(slices.Clone(members), func(m sim.ProcessID) bool { return m == id })
 }
 
-// disturbed runs three careful clients with up to four random faults: a member is cut off, paused or loses power, or a
-// client is cut off from some of the members.
+// disturbed runs three clients that stop working when they are SUSPENDED. It injects up to four random faults: a member
+// is cut off, paused or loses power, or a client is cut off from some of the members.
 func disturbed(s *service, seed uint64) *history.History {
 	s.again(seed)
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -39,7 +39,7 @@ func disturbed(s *service, seed uint64) *history.History {
 		case 2:
 			s.isolate("client-1", members[:1+r.IntN(3)], at, d)
 		case 3:
-			s.down(id, at, d)
+			s.losePower(id, at, d)
 		}
 	}
 	return s.run(5 * time.Minute)

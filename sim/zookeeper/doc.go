@@ -8,10 +8,10 @@
 //
 // Goals: everything that matters for mutual exclusion works as in ZooKeeper 3.4 to 3.9. The leader ends sessions
 // through the log, when they expire by its monotonic clock, rounded up to a tick. A new leader gives each session its
-// whole timeout again. A client may move its session to another member within the timeout. It learns the state of its
-// session as early as with Curator or Kazoo. Writes go through the leader. Reads are answered by the member to which
-// the client is connected, and may be stale. A watch event arrives before any reply that shows newer data. Requests for
-// locks (see [LocksFolder]) are recorded in the history once, not by every member.
+// whole timeout again. A client may move its session to another member within the timeout. The modeled client learns
+// the state of its session as early as Curator or Kazoo would. Writes go through the leader. Reads are answered by the
+// member to which the client is connected, and may be stale. A watch event arrives before any reply that shows newer
+// data. Requests for locks (see [LocksFolder]) are recorded in the history once, not by every member.
 //
 // Non-goals: recipes (the lock is in scenarios/locks); TTL nodes, which ZooKeeper refuses by default; SASL and the
 // superuser; observers; reconfiguration; quotas; snapshots.
@@ -22,23 +22,23 @@
 // ones. They differ in how a leader is elected. In addition, Zab's leader checks a request before it proposes it; here
 // each member checks it when applying it, with the same result. A zxid consists of raft's term and a count within the
 // term. A single server, which does not count as an ensemble, has only the count. A member that has lost its leader
-// starts a campaign after 0.2 to 0.4 s. If the campaign fails, it tries again after the same time, and then each time
-// after twice the previous time. The ensemble is already running when a run begins, with its first member as leader.
+// starts a campaign after 0.2 to 0.4 s. If the campaign fails, it tries again after the same time, and then doubles the
+// time after each failure. The ensemble is already running when a run begins, with its first member as leader.
 //
-// All members agree, through the log, on the connection to which a session belongs, whereas ZooKeeper's leader only
-// keeps it in memory. Therefore a late request on an earlier connection is refused with SESSIONMOVED even after a
-// change of leader, and an earlier connection is closed at once, whereas ZooKeeper closes it when it next writes. When
-// a session ends, its ephemeral znodes are removed in the order of their creation, whereas ZooKeeper's order is that of
-// its hashes.
+// All members agree, through the log, on the connection to which a session belongs, whereas ZooKeeper's leader keeps it
+// only in memory. Therefore a late request on an earlier connection is refused with SESSIONMOVED even after a change of
+// leader, and an earlier connection is closed at once, whereas ZooKeeper closes it when it next writes. When a session
+// ends, its ephemeral znodes are removed in the order of their creation, whereas ZooKeeper uses the order of a hash
+// table.
 //
-// A container is removed within a minute after its last child, by the leader's clock. The times of a znode are from the
-// clock of the member that received the request, whereas ZooKeeper uses the leader's clock. Nothing depends on these
-// times.
+// A container is removed within a minute after the removal of its last child, by the leader's clock. The times of a
+// znode are from the clock of the member that received the request, whereas ZooKeeper uses the leader's clock. Nothing
+// depends on these times.
 //
 // A single server that has lost its disk comes back empty, and its zxids start again. It does not know earlier
 // sessions, and refuses clients that have seen a higher zxid (CLIENT_ZXID_AHEAD). Those clients stay disconnected until
-// they give up their session. In an ensemble, a member that has lost its disk does not serve any more, whereas
-// ZooKeeper's member would fetch the data from the leader.
+// they give up their session. In an ensemble, a member that has lost its disk no longer serves clients, whereas a real
+// member would fetch the data from the leader.
 //
 // A member serves one request of a connection at a time.
 //
@@ -50,9 +50,9 @@
 // their connection breaks. A machine that loses power is treated like a process that is killed. A leader that is not
 // connected to a majority resigns at its next tick (Leader.lead).
 //
-// A member that is cut off continues to answer pings until it notices, which takes 10 s by default. The leader does not
-// learn of these pings. If a client's session timeout is shorter, its session may expire and its ephemeral znodes may
-// be removed while the client is connected and has no reason to suspect it.
+// A member that is cut off continues to answer pings until it notices that it is cut off, which takes 10 s by default.
+// The leader does not learn of these pings. If a client's session timeout is shorter, its session may expire and its
+// ephemeral znodes may be removed while the client is connected and has no reason to suspect it.
 //
 // As in ZooKeeper, Sync asks only the leader. A leader that has been deposed without knowing it still answers, so a
 // read after a sync may be stale.

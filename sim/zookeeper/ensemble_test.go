@@ -115,8 +115,8 @@ func (s *service) pause(id sim.ProcessID, at, d time.Duration) {
 		func() { s.Pause(id) }, func() { s.Resume(id) })
 }
 
-// down makes a member lose power for a while, unless it is already down.
-func (s *service) down(id sim.ProcessID, at, d time.Duration) {
+// losePower makes a member lose power for a while, unless it is already down.
+func (s *service) losePower(id sim.ProcessID, at, d time.Duration) {
 	struck := false
 	s.strike("crash", fmt.Sprintf("crash %s losing unsynced writes at %v, restart after %v", id, at, d), at, d,
 		[]sim.ProcessID{id}, func() { struck = s.Stop(id, sim.PowerLoss) },

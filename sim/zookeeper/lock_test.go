@@ -84,7 +84,7 @@ func TestClientOfACrashedMemberMovesToAnother(t *testing.T) {
 	always(t, sound, func(s *service) {
 		s.locker(2, 0, func(k *worker) { k.hold = 20 * time.Second })
 		s.locker(1, 500*ms, nil)
-		s.down("zookeeper-2", time.Second, 30*time.Second)
+		s.losePower("zookeeper-2", time.Second, 30*time.Second)
 	})
 }
 
@@ -93,7 +93,7 @@ func TestSessionsSurviveACrashOfTheLeader(t *testing.T) {
 		always(t, sound, func(s *service) {
 			s.locker(first, 0, func(k *worker) { k.hold = 20 * time.Second })
 			s.locker(3, 500*ms, nil)
-			s.down("zookeeper-1", time.Second, 10*time.Second)
+			s.losePower("zookeeper-1", time.Second, 10*time.Second)
 		})
 	}
 }
@@ -103,7 +103,7 @@ func TestSessionsSurviveACrashOfTheLeader(t *testing.T) {
 // If the silent member is the leader, the other members notice after ten seconds.
 func TestMinorityDownHindersNobody(t *testing.T) {
 	away := map[string]func(s *service, id sim.ProcessID){
-		"without power": func(s *service, id sim.ProcessID) { s.down(id, 0, 2*time.Minute) },
+		"without power": func(s *service, id sim.ProcessID) { s.losePower(id, 0, 2*time.Minute) },
 		"cut off":       func(s *service, id sim.ProcessID) { s.isolate(id, others(id), 0, 2*time.Minute) },
 		"paused":        func(s *service, id sim.ProcessID) { s.pause(id, 0, 2*time.Minute) },
 	}

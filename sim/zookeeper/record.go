@@ -48,8 +48,8 @@ func (s *server) recordCopies(m *raft.Member) {
 }
 
 // record records the lock requests that a transaction has created or removed. Heartbeats are not recorded. Instead,
-// when a session expires, its last deadline is recorded first. This deadline is counted from the client's last message
-// of which the leader knows.
+// when a session expires, its last deadline is recorded first. This deadline is measured from the client's last message
+// that the leader knows about.
 func (s *server) record(m *raft.Member, c *command, r *result) {
 	for i := range s.changes {
 		x := &s.changes[i]
@@ -77,7 +77,7 @@ func (s *server) record(m *raft.Member, c *command, r *result) {
 	}
 }
 
-// Lost records that all lock requests are gone, in the order of their creation.
+// Lost records that all lock requests are gone. It records them in the order in which they were created.
 func (s *server) Lost(m *raft.Member, why history.Why) {
 	s.losses++
 	nodes := slices.SortedFunc(maps.Values(s.nodes), func(a, b *znode) int {

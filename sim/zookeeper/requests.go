@@ -301,16 +301,16 @@ func (s *server) write(m *raft.Member, c *connection, f *jute.Fields) {
 	s.propose(m, c, &cmd)
 }
 
-// readWrite decodes the transaction in a request. The second result is false if the operation is not a transaction.
-func readWrite(op jute.Op, f *jute.Fields) (c command, is bool) {
+// readWrite decodes the transaction in a request. ok is false if the operation is not a transaction.
+func readWrite(op jute.Op, f *jute.Fields) (c command, ok bool) {
 	switch op {
 	case jute.CloseSession:
 		return command{kind: closeSession}, true
 	case jute.Multi:
 		return readMulti(f), true
 	}
-	c, _, is = readPart(op, f)
-	return c, is
+	c, _, ok = readPart(op, f)
+	return c, ok
 }
 
 // readMulti decodes the parts of a multi. If the multi contains an operation that is not allowed in it, f becomes Torn.
@@ -393,7 +393,7 @@ func modeOf(op jute.Op, flags int32) Mode {
 }
 
 // answerWord replies to a four-letter command and closes the connection. As in ZooKeeper's default configuration, only
-// srvr is allowed. The reply states latencies and packet counts of 0.
+// srvr is allowed. In its reply, all latencies and packet counts are 0.
 func (s *server) answerWord(m *raft.Member, r *sim.Incoming) {
 	word, text := r.Args[0], ""
 	switch {

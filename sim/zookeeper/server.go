@@ -28,8 +28,8 @@ type server struct {
 	leader sim.ProcessID
 	term   uint64
 
-	tracker tracker
-	reign   uint64 // counts changes of leader; timers that were set before the last one are ignored
+	tracker    tracker
+	leadership uint64 // counts changes of leader; timers set before the last change are ignored
 
 	alive    []SessionID // sessions with activity since the last report to the leader
 	relaying bool        // the timer for the next report is set
@@ -39,7 +39,7 @@ type server struct {
 
 var _ raft.Machine = (*server)(nil)
 
-// wakeRelay is the timer tag for reports. All other tags are values of the field reign.
+// wakeRelay is the timer tag for reports. All other tags are values of the field leadership.
 const wakeRelay uint64 = 0
 
 // Reset prepares a starting member.
@@ -52,7 +52,7 @@ func (s *server) Reset(*raft.Member) {
 	clear(s.early)
 	s.early = s.early[:0]
 	s.alive, s.relaying = s.alive[:0], false
-	s.reign = 0
+	s.leadership = 0
 }
 
 // Apply executes a transaction, sends the watch events, and then replies. Because of this order, a client learns of a
@@ -120,7 +120,7 @@ func (s *server) outcome(c *command, r *result) []byte {
 }
 
 // LeaderChanged closes all connections, because a server restarts its service when it loses its leader or becomes
-// leader again. It then serves the requests that arrived before this member knew the leader.
+// leader again. LeaderChanged then serves the requests that arrived before this member knew the leader.
 func (s *server) LeaderChanged(m *raft.Member) {
 	if m.Leader() != s.leader || m.Term() != s.term {
 		s.startAfresh(m)
@@ -140,7 +140,7 @@ func (s *server) startAfresh(m *raft.Member) {
 	}
 	s.watches.reset()
 	s.alive = s.alive[:0]
-	s.reign++
+	s.leadership++
 	if m.Leading() {
 		now := m.Monotonic()
 		s.tracker.begin(s.config.Tick, now)
@@ -148,7 +148,7 @@ func (s *server) startAfresh(m *raft.Member) {
 		for _, x := range s.sessions {
 			s.tracker.touch(x, now, m.Due(x.timeout))
 		}
-		m.After(s.tracker.next-now, s.reign)
+		m.After(s.tracker.next-now, s.leadership)
 	}
 }
 
@@ -162,13 +162,13 @@ func (s *server) Wake(m *raft.Member, tag uint64) {
 	switch {
 	case tag == wakeRelay:
 		s.relay(m)
-	case tag == s.reign && m.Leading():
+	case tag == s.leadership && m.Leading():
 		for _, x := range s.tracker.expired() {
 			c := command{kind: expireSession, session: x.id, due: x.due}
 			m.ProposeAsLeader(c.proposed())
 		}
 		s.reap(m)
-		m.After(max(0, s.tracker.next-m.Monotonic()), s.reign)
+		m.After(max(0, s.tracker.next-m.Monotonic()), s.leadership)
 	}
 }
 

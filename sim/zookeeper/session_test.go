@@ -189,7 +189,7 @@ func TestSessionsAndNodesOutliveALossOfPowerOfAllMembers(t *testing.T) {
 		s.say("%v %v %v %v", err, found, c.Session() == session, stat.EphemeralOwner == session.ID)
 	})
 	for _, id := range members {
-		s.down(id, time.Second, 4*time.Second)
+		s.losePower(id, time.Second, 4*time.Second)
 	}
 	s.run(time.Minute)
 	// The SYN sent at 4.0 s is lost. It is sent again just after the members have restarted. They then elect a leader.

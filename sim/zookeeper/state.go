@@ -94,8 +94,8 @@ func (s *state) advance(epoch uint64) {
 func (s *state) write(of *session, c *command) result {
 	var r result
 	if c.kind != multi {
-		r = s.one(of, c)
-	} else if r = s.all(of, c); r.code != "" {
+		r = s.executeOne(of, c)
+	} else if r = s.executeAll(of, c); r.code != "" {
 		return r
 	}
 	for i := range s.changes {
@@ -111,12 +111,12 @@ func (s *state) write(of *session, c *command) result {
 	return r
 }
 
-// all executes the parts of a multi. If a part fails, it stops and undoes all parts.
-func (s *state) all(of *session, c *command) (r result) {
+// executeAll executes the parts of a multi. If a part fails, executeAll stops and undoes all parts.
+func (s *state) executeAll(of *session, c *command) (r result) {
 	s.undo, s.undoing = s.undo[:0], true
 	defer func() { s.undoing = false }()
 	for i := range c.parts {
-		one := s.one(of, &c.parts[i])
+		one := s.executeOne(of, &c.parts[i])
 		r.each = append(r.each, one)
 		if r.code = one.code; r.code != "" {
 			s.rollBack()
@@ -126,8 +126,8 @@ func (s *state) all(of *session, c *command) (r result) {
 	return r
 }
 
-// one executes a transaction on one znode.
-func (s *state) one(of *session, c *command) (r result) {
+// executeOne executes a transaction on one znode.
+func (s *state) executeOne(of *session, c *command) (r result) {
 	var n *znode
 	switch c.kind {
 	case createNode:

@@ -28,15 +28,15 @@ type tracked struct {
 func (t *tracker) begin(tick, now time.Duration) {
 	t.tick = tick
 	t.sessions = t.sessions[:0]
-	t.next = t.after(now)
+	t.next = t.nextTick(now)
 }
 
-// after returns the first tick after the given time.
-func (t *tracker) after(at time.Duration) time.Duration { return (at/t.tick + 1) * t.tick }
+// nextTick returns the first tick after the given time.
+func (t *tracker) nextTick(at time.Duration) time.Duration { return (at/t.tick + 1) * t.tick }
 
 // touch records activity in a session and moves its deadline. If the session is new, touch adds it.
 func (t *tracker) touch(s *session, now time.Duration, due history.Time) {
-	expires := t.after(now + s.timeout)
+	expires := t.nextTick(now + s.timeout)
 	for i := range t.sessions {
 		if x := &t.sessions[i]; x.id == s.id {
 			if !x.closing {
@@ -48,7 +48,7 @@ func (t *tracker) touch(s *session, now time.Duration, due history.Time) {
 	t.sessions = append(t.sessions, tracked{id: s.id, expires: expires, due: due})
 }
 
-// due returns the true time at which a session should expire, counted from its last activity.
+// due returns the true time at which a session should expire, measured from its last activity.
 func (t *tracker) due(id SessionID) history.Time {
 	for i := range t.sessions {
 		if t.sessions[i].id == id {

@@ -266,7 +266,7 @@ func (t *tree) setACL(c *command) (*znode, Code) {
 	return n, ""
 }
 
-// check returns an error unless the znode's version is the one that the request states.
+// check returns an error unless the znode has the version that the request requires.
 func (t *tree) check(c *command) Code {
 	n, code := t.find(c, jute.Read)
 	if code == "" {

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// ensemble is a replicated state with two sessions. It has methods for the tests below.
+// ensemble is a replicated state with two sessions.
 type ensemble struct {
 	t *testing.T
 	state

@@ -1,18 +1,18 @@
-// Package apiserver lets clients that are not tasks of a world use the Kubernetes API server that runs beside each etcd
-// member, as in a control plane whose nodes run both. The protocol is HTTP/1.1 with JSON.
+// Package apiserver lets clients that are not tasks of a world use the Kubernetes API server that runs on the same node
+// as each etcd member, as in many control planes. The protocol is HTTP/1.1 with JSON.
 //
 // Goals: everything that client-go's leader election and watches of Lease objects can see, with the statuses, reasons
 // and texts of the real server. A resourceVersion is etcd's revision. Reads are quorum reads, unless the client asks
-// for resourceVersion=0. In that case they show the server's cache, which is up to 10 ms behind the etcd member beside
-// it, and further behind if that member is cut off from the others. A watch ends after timeoutSeconds if the client
-// specifies it. Objects, names, labels and times are refused as by the real server, and so are Lease objects in a
-// namespace that does not exist. The namespace default and those whose names begin with kube- exist, and a client can
-// create others.
+// for resourceVersion=0. In that case they show the server's cache, which is up to 10 ms behind the etcd member on the
+// same node, and further behind if that member is cut off from the others. A watch ends after timeoutSeconds if the
+// client specifies it. Invalid objects, names, labels and times are refused as by the real server. So are Lease objects
+// in a namespace that does not exist. The namespaces default, kube-node-lease, kube-public and kube-system exist from
+// the start, and a client can create others.
 //
-// Non-goals: resources other than Lease objects and namespaces, which are refused by name; patches; selectors, except
-// for the name of one object; paged lists; finalizers, dry runs, generated names; protobuf, which a server may refuse
-// (415); HTTP/2 and TLS; creation times, since members of etcd read no wall clock; ending a watch without
-// timeoutSeconds after half an hour or more, as the real server does.
+// Non-goals: resources other than Lease objects and namespaces, which are refused with an error that names them;
+// patches; selectors, except for the name of one object; paged lists; finalizers, dry runs, generated names; protobuf,
+// which a server may refuse (415); HTTP/2 and TLS; creation times, since etcd members do not read a wall clock; ending
+// a watch without timeoutSeconds after half an hour or more, as the real server does.
 package apiserver
 
 import (

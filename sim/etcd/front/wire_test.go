@@ -141,7 +141,7 @@ func TestWhatIsWrittenAtOnceGoesByStream(t *testing.T) {
 }
 
 // TestStrangersAreTurnedAway sends bytes of other protocols, and frames that no gRPC client sends. The replies must be
-// those of gRPC's server and etcd. Calls that were made before must have been answered.
+// those of gRPC's server and etcd. Calls made earlier on the same connection must have been answered.
 func TestStrangersAreTurnedAway(t *testing.T) {
 	hello := append([]byte{0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3}, make([]byte, 100)...)
 	for name, test := range map[string]struct {

@@ -120,9 +120,9 @@ func (k *caller) behalf(args []string) (history.Attempt, error) {
 	return k.sole(args)
 }
 
-// sole returns the attempt of a request for which it is not known during which task's call it was sent. It returns the
-// only attempt that is requesting the lock. If several attempts are requesting it, sole returns an error, unless the
-// request cannot concern a key.
+// sole returns the attempt of a request if it is not known which task has sent the request. It returns the only attempt
+// that is requesting the lock. If several attempts are requesting it, sole returns an error, unless the request cannot
+// concern a key.
 func (k *caller) sole(args []string) (of history.Attempt, err error) {
 	asking := 0
 	if k.turn != nil {
@@ -173,7 +173,7 @@ func (k *caller) recorded(e *history.Event) {
 	popped := e.F == history.KeyGone && e.Checked == history.CheckedPresence
 	kept := e.F == history.KeyProlonged && k.mine[e.Of] // this includes a key of an earlier attempt of the same client
 	if e.F == history.KeySet || kept || popped {
-		t.round.took(e)
+		t.round.markAcquired(e)
 	}
 }
 

@@ -57,10 +57,10 @@ func kindOf(args []string) (kind, key string) {
 	return kind, key
 }
 
-// took marks the request that has acquired a key of the lock. e is the record of the acquired key. If the client has
-// sent several requests to the same server at the same time, took marks the last of them, because a transaction
-// acquires its keys when its EXEC is executed.
-func (r round) took(e *history.Event) {
+// markAcquired marks the request that has acquired a key of the lock. e is the record of the acquired key. If the
+// client has sent several requests to the same server at the same time, markAcquired marks the last of them, because a
+// transaction acquires its keys when its EXEC is executed.
+func (r round) markAcquired(e *history.Event) {
 	for _, q := range slices.Backward(r) {
 		if q.at.server == e.Process && q.sent == e.Sent {
 			q.took = true
@@ -80,11 +80,11 @@ func (r round) answered(to *sim.Incoming, reply []byte) {
 }
 
 // acquired returns the time at which the first request of the last round was sent, and the servers that granted the
-// lock in that round. If no key was acquired, it returns begun and no servers. If no reply granted the lock, it returns
-// the servers whose replies were lost, because the client must then have found its key on them.
-func (r round) acquired(begun sim.Time) (since sim.Time, granted []sim.ProcessID) {
+// lock in that round. If no key was acquired, it returns the time start and no servers. If no reply granted the lock,
+// it returns the servers whose replies were lost, because the client must then have found its key on them.
+func (r round) acquired(start sim.Time) (since sim.Time, granted []sim.ProcessID) {
 	try := r.latest()
-	since = begun
+	since = start
 	if first := slices.IndexFunc(try, func(q *request) bool { return q.answered || q.took }); first >= 0 {
 		since = try[first].sent
 	}

@@ -93,7 +93,7 @@ func New(version string, call Call) *Engine {
 func (e *Engine) EndLife() { e.random = bornWith }
 
 // Compile compiles a script for execution in the sealed environment. sha is the script's SHA-1 in hexadecimal digits,
-// which identifies the script in errors. If the text is not valid Lua, the error states the line number.
+// which identifies the script in errors. If the text is not valid Lua, the error contains the line number.
 func (e *Engine) Compile(text, sha string) (s *Script, err error) {
 	if strings.HasPrefix(text, "#!") {
 		return nil, fmt.Errorf("fencepost: flags in the first line of a script are not simulated")

@@ -53,8 +53,8 @@ func (e *Engine) Load(code string) (list []*Function, trouble string) {
 	}
 	f.Env = e.library.env
 	e.library.list = nil
-	e.library.see(e.library.loading)
-	defer e.library.see(e.library.running)
+	e.library.expose(e.library.loading)
+	defer e.library.expose(e.library.running)
 	e.budget.left, e.line = maxInstructions, 1
 	e.state.Push(f)
 	if err := e.state.PCall(0, 0, nil); err != nil {
@@ -83,8 +83,8 @@ type libraryState struct {
 	list    []*Function // functions that the library being loaded has registered
 }
 
-// see makes the fields of the table globals visible in the table env.
-func (s *libraryState) see(globals *lua.LTable) {
+// expose makes the fields of the table globals visible in the table env.
+func (s *libraryState) expose(globals *lua.LTable) {
 	s.env.Metatable.(*lua.LTable).RawSetString("__index", globals)
 }
 

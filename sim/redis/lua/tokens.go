@@ -37,12 +37,12 @@ func Tokens(text string) string {
 	return b.String()
 }
 
-// readCall recognizes the four tokens of `redis . call (`. read says how many of these tokens have come before token.
-// readCall returns this number plus one if token is the next of the four, and 0 otherwise.
-func readCall(read int, token string) int {
+// readCall recognizes the four tokens of `redis . call (`. matched is the number of these tokens that come before
+// token. If token is the next of the four, readCall returns matched + 1, and otherwise 0.
+func readCall(matched int, token string) int {
 	want := [...]string{"redis", ".", "call", "("}
-	if read < len(want) && token == want[read] {
-		return read + 1
+	if matched < len(want) && token == want[matched] {
+		return matched + 1
 	}
 	return 0
 }

@@ -1,4 +1,4 @@
-// Package resp implements the wire format of Redis: replies in RESP2 and RESP3, and Redis's syntax of numbers and
+// Package resp implements the wire format of Redis: replies in RESP2 and RESP3, and Redis's syntax for numbers and
 // patterns.
 package resp
 

@@ -76,7 +76,7 @@ func Parse(b []byte) (v Value, rest []byte) {
 	return v, rest
 }
 
-// Elements returns the number of values that follow the header of an aggregate. n is the number that the header states.
+// Elements returns the number of values that follow the header of an aggregate. n is the number in the header.
 func Elements(kind byte, n int) int {
 	switch kind {
 	case '%':

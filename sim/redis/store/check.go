@@ -10,13 +10,13 @@ type look struct {
 	absent       bool
 }
 
-// Command is called when a command begins. check says what the command checks before it changes its key.
-// CheckNotRecorded means that records do not state this check.
+// Command is called when a command begins. check is what the command checks before it changes its key, or
+// CheckNotRecorded if this is not to be recorded.
 func (d *Data) Command(check history.Check) { d.check = check }
 
 // Depends adds another check that the current command makes before its change. It is called if the command's arguments
 // show that the command makes this check.
-func (d *Data) Depends(on history.Check) { d.check = max(d.check, on) }
+func (d *Data) Depends(check history.Check) { d.check = max(d.check, check) }
 
 // Look records that the current script or transaction has read or watches a key or member. Later commands of the script
 // or transaction may depend on this.
@@ -36,19 +36,20 @@ func (d *Data) Looks() int { return len(d.looks) }
 // Forget drops the recorded looks at keys, except for the first n.
 func (d *Data) Forget(n int) { d.looks = d.looks[:n] }
 
-// checked returns what a request has checked before it changes a key or a member. by is the attempt to which the
-// request belongs, and of is the owner of the key or member. A look at another member of the same owner counts too.
-func (d *Data) checked(by history.Attempt, name, member string, of history.Attempt) history.Check {
+// checked returns what a request has checked before it changes a key or a member. attempt is the attempt to which the
+// request belongs, and owner is the owner of the key or member. If the request has looked at another member of the same
+// owner, this counts too.
+func (d *Data) checked(attempt history.Attempt, name, member string, owner history.Attempt) history.Check {
 	c := d.check
-	if c == history.CheckNotRecorded || by == "" {
+	if c == history.CheckNotRecorded || attempt == "" {
 		return history.CheckNotRecorded
 	}
 	for i := range d.looks {
 		l := &d.looks[i]
 		switch {
-		case l.name == name && (l.member == "" || member == "" || l.member == member || of != "" && l.of == of):
+		case l.name == name && (l.member == "" || member == "" || l.member == member || owner != "" && l.of == owner):
 			c = max(c, l.check)
-		case l.name != name && l.absent && of != "" && d.lapsed[l.name] == of:
+		case l.name != name && l.absent && owner != "" && d.lapsed[l.name] == owner:
 			return history.CheckedLapse
 		}
 	}

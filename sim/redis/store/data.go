@@ -3,8 +3,9 @@
 // effect is on disk.
 //
 // Strings, deadlines, owners, and expired keys that still exist are stored in this package. All other values are stored
-// in miniredis. While miniredis executes a command, it is lent the strings that the command needs. Every change is made
-// by a method that writes its record, logs its effect for the append-only file and the replicas, and notifies the node.
+// in miniredis. While miniredis executes a command, it temporarily gets a copy of the strings that the command needs.
+// Every change is made by a method that writes its record, logs its effect for the append-only file and the replicas,
+// and notifies the node.
 package store
 
 import (

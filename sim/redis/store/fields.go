@@ -180,8 +180,8 @@ func (d *Data) reapFields() {
 	}
 }
 
-// DropField deletes a field, which may be hidden, because the current request gives it a deadline that has passed.
-// overdue is true if the request has stated an absolute time; the field is then recorded as expired. Otherwise it is
+// DropField deletes a field, which may be hidden, because the current request gives it a deadline that has passed. If
+// overdue is true, the request has specified an absolute time, and the field is recorded as expired. Otherwise it is
 // recorded as deleted by the request.
 func (d *Data) DropField(name string, k *Entry, field string, when int64, overdue bool) {
 	if i := k.pastAt(field); i >= 0 {
@@ -207,10 +207,10 @@ func (d *Data) DropField(name string, k *Entry, field string, when int64, overdu
 	}
 }
 
-// logDeletion logs the deletion of a field. by is the attempt that deleted the field, or empty if no attempt did.
-func (d *Data) logDeletion(name, field string, by history.Attempt) {
+// logDeletion logs the deletion of a field. attempt is the attempt that deleted the field, or empty if no attempt did.
+func (d *Data) logDeletion(name, field string, attempt history.Attempt) {
 	asking := d.Attempt
-	d.Attempt = by
+	d.Attempt = attempt
 	d.node.LogCommand([]string{"hdel", name, field})
 	d.Attempt = asking
 }

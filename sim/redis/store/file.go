@@ -7,7 +7,7 @@ import (
 
 const (
 	postponeLimit = 2 * time.Second // how long a write waits for a running fsync, on the wall clock
-	// how long the operating system waits after a write before it writes the data to disk by itself
+	// how long the operating system waits after a write before it writes the data to disk on its own
 	writeBack = 30 * int64(time.Second)
 )
 
@@ -43,8 +43,8 @@ type File struct {
 	waitStart int64 // wall clock when waiting became true, in units
 }
 
-// Start is called when the process starts. All effects that are still in the file count as on disk. unit is a second
-// for Redis 7.0 and a millisecond for Redis 8.
+// Start is called when the process starts. All effects that are still in the file are considered to be on disk. unit is
+// a second for Redis 7.0 and a millisecond for Redis 8.
 func (a *File) Start(policy Policy, fsyncTime, unit time.Duration, mono, wall int64) {
 	kept := len(a.effects)
 	*a = File{effects: a.effects, words: a.words, policy: policy, fsyncTime: max(int64(fsyncTime), 0),
@@ -75,8 +75,8 @@ func (a *File) Keep(name string, args []string) []string {
 	return a.words[from:len(a.words):len(a.words)]
 }
 
-// Replace replaces all effects in the file with those in the list. The new effects count as added at the time now, and
-// as being on disk.
+// Replace replaces all effects in the file with those in the list. The new effects are treated as if they had been
+// added at the time now and were already on disk.
 func (a *File) Replace(list []Effect, now int64) {
 	a.Forget()
 	for i := range list {
@@ -128,14 +128,15 @@ func (a *File) advance(now int64) {
 // there was such a step.
 func (a *File) stepEverysec(now int64) bool {
 	if !a.running {
-		begin := max(a.since, a.after(a.lastFsync, time.Second))
+		begin := max(a.since, a.toMonotonic(a.lastFsync, time.Second))
 		if a.written == a.synced || begin > now {
 			return false
 		}
 		a.begin(begin)
 		return true
 	}
-	if forced := max(a.since, a.after(a.waitStart, postponeLimit)); a.waiting && forced < a.runEnd && forced <= now {
+	forced := max(a.since, a.toMonotonic(a.waitStart, postponeLimit))
+	if a.waiting && forced < a.runEnd && forced <= now {
 		// Redis writes now although the fsync is still running. It counts this write as the fsync of the current
 		// second.
 		a.write(forced)
@@ -170,9 +171,11 @@ func (a *File) wallUnits(now int64) int64 {
 	return units
 }
 
-// after converts a wall-clock time, in units of a.unit nanoseconds, to a time on the monotonic clock, and adds d. It
-// assumes that the wall clock is not changed in the meantime.
-func (a *File) after(units int64, d time.Duration) int64 { return units*a.unit + int64(d) - a.offset }
+// toMonotonic converts a wall-clock time, in units of a.unit nanoseconds, to a time on the monotonic clock, and adds d.
+// It assumes that the wall clock is not changed in the meantime.
+func (a *File) toMonotonic(units int64, d time.Duration) int64 {
+	return units*a.unit + int64(d) - a.offset
+}
 
 // SyncAlways starts the fsync that the policy Always requires. wait reports whether replies must wait for an fsync.
 // began reports whether a new fsync has begun. If so, the caller must call Finish when the fsync ends.
@@ -266,13 +269,14 @@ const (
 	// None means that the node has no file. The node is empty after a restart, even after a clean shutdown (save "",
 	// appendonly no).
 	None Policy = iota
-	// Everysec writes to the file before the reply, and fsyncs in the background once per second of the wall clock. A
-	// write is synced at once if there was no fsync in the current second, and otherwise when the next second begins.
-	// While an fsync is running, writes are postponed for up to about two seconds, but replies do not wait.
+	// Everysec means that data is written to the file before the reply, and fsynced in the background once per second
+	// of the wall clock. A write is synced at once if there was no fsync in the current second, and otherwise when the
+	// next second begins. While an fsync is running, writes are postponed for up to about two seconds, but replies do
+	// not wait.
 	Everysec
-	// Always fsyncs before the reply. Requests that arrive during an fsync share the fsync after it.
+	// Always means that data is fsynced before the reply. Requests that arrive during an fsync share the next one.
 	Always
-	// No never calls fsync. The operating system writes the data to disk about 30 s later.
+	// No means that fsync is never called. The operating system writes the data to disk about 30 s later.
 	No
 )
 

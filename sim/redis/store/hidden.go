@@ -88,7 +88,7 @@ func (d *Data) Unveil() {
 	d.unveilFields()
 }
 
-// NoteEnds marks the end of every hidden key and field as already recorded.
+// NoteEnds notes, for every hidden key and field, that its expiry has already been recorded.
 func (d *Data) NoteEnds() {
 	for i := range d.hidden {
 		d.hidden[i].ended = true

@@ -87,8 +87,8 @@ func elements(values []string) (names []string) {
 	return names
 }
 
-// Change describes those effects of a command on a key that a comparison of the data before and after the command does
-// not show.
+// Change describes the effects of a command on a key that cannot be found by comparing the data before and after the
+// command.
 type Change struct {
 	Replaced bool     // a new key has replaced the key
 	Set      []string // members that were set, including those that existed before
@@ -200,13 +200,13 @@ func (d *Data) overwrite(name string, k *Entry, byMembers bool) {
 	}
 }
 
-// recordMember records that a member was created or set again. The argument before is the member's previous owner.
-func (d *Data) recordMember(name string, m Member, k *Entry, before history.Attempt) {
+// recordMember records that a member was created or set again. previous is the member's previous owner.
+func (d *Data) recordMember(name string, m Member, k *Entry, previous history.Attempt) {
 	if d.silent() {
 		return
 	}
 	d.write(&history.Event{F: history.KeySet, Lock: history.Lock(name), Member: m.Name, Of: m.Owner, By: d.Attempt,
-		Checked: d.checked(d.Attempt, name, m.Name, before), Value: m.Value, Until: d.Until(k.endOf(m.Name, k.When))})
+		Checked: d.checked(d.Attempt, name, m.Name, previous), Value: m.Value, Until: d.Until(k.endOf(m.Name, k.When))})
 }
 
 // recordGone records that a key, or each of its members, was removed.
@@ -277,7 +277,7 @@ type Title struct {
 // Title returns the name of the key, the member and the owner.
 func (h *Holding) Title() Title { return Title{h.Name, h.Member, h.Owner} }
 
-// Gone returns the record that says that the holding has ended.
+// Gone returns the record of the end of the holding.
 func (h *Holding) Gone(why history.Why) history.Event {
 	return history.Event{F: history.KeyGone, Lock: history.Lock(h.Name), Member: h.Member, Of: h.Owner, Why: why}
 }
@@ -325,9 +325,9 @@ func (h *Holding) compare(o *Holding) int {
 	return strings.Compare(h.Member, o.Member)
 }
 
-// Pair compares two lists that are sorted by key and member. It calls take once for each key or member that occurs in
-// either list. If the key or member is missing from a list, the corresponding argument of take is nil.
-func Pair(before, after []Holding, take func(before, after *Holding)) {
+// Pair compares two lists that are sorted by key and member. It calls visit once for each key or member that occurs in
+// either list. If the key or member is missing from a list, the corresponding argument of visit is nil.
+func Pair(before, after []Holding, visit func(before, after *Holding)) {
 	for len(before) > 0 || len(after) > 0 {
 		order := 0
 		switch {
@@ -345,7 +345,7 @@ func Pair(before, after []Holding, take func(before, after *Holding)) {
 		if order >= 0 {
 			now, after = &after[0], after[1:]
 		}
-		take(old, now)
+		visit(old, now)
 	}
 }
 

@@ -29,7 +29,7 @@ var letters = []struct {
 }{{'g', Generic}, {'$', String}, {'l', List}, {'s', Set}, {'h', Hash}, {'z', ZSet}, {'x', Expired}, {'e', evicted},
 	{'t', stream}, {'d', module}, {'n', Made}, {'K', ToKeyspace}, {'E', ToKeyevent}}
 
-// allClasses contains the classes for which the letter A stands.
+// allClasses contains the classes that the letter A stands for.
 const allClasses = Generic | String | List | Set | Hash | ZSet | Expired | evicted | stream | module
 
 // ParseEvents parses the value of notify-keyspace-events. trouble is the error message without a code, or "".
@@ -54,7 +54,7 @@ next:
 	return e, ""
 }
 
-// String formats the classes as Redis does. If all classes for which A stands are enabled, it writes A and no other
+// String formats the classes as Redis does. If all classes that A stands for are enabled, it writes A and no other
 // class, not even n.
 func (e Events) String() string {
 	var b strings.Builder

@@ -85,11 +85,11 @@ func (d *Data) SetNumber(name, value string, k *Entry) {
 	}
 }
 
-// Remove deletes an existing key. by is the attempt whose request deletes the key, or empty if no request does.
-func (d *Data) Remove(name string, why history.Why, by history.Attempt) {
+// Remove deletes an existing key. attempt is the attempt whose request deletes the key, or empty if no request does.
+func (d *Data) Remove(name string, why history.Why, attempt history.Attempt) {
 	k := d.keys[name]
 	d.drop(name, k)
-	d.gone(name, k, why, by)
+	d.gone(name, k, why, attempt)
 	d.node.Log(Effect{Op: OpDel, Key: name})
 	if why == history.Evicted {
 		d.Notify(evicted, "evicted", name)
@@ -98,8 +98,8 @@ func (d *Data) Remove(name string, why history.Why, by history.Attempt) {
 	d.Notify(Generic, "del", name)
 }
 
-// Overdue deletes an existing key because its new deadline has already passed. Replicas receive only a deletion. The
-// record states that the deadline was moved and that the key then expired.
+// Overdue deletes an existing key because its new deadline has already passed. Replicas receive only a deletion. Two
+// events are recorded: the deadline was moved, and the key then expired.
 func (d *Data) Overdue(name string, when int64) {
 	k := d.keys[name]
 	d.recordProlonged(name, k, k.When, when)
@@ -147,9 +147,9 @@ func (d *Data) MoveDeadline(name string, k *Entry, when int64) {
 	d.recordProlonged(name, k, from, when)
 }
 
-// recordSet records that a key, or each of its members, was created or overwritten. The argument before is the key's
-// previous owner.
-func (d *Data) recordSet(name, value string, k *Entry, before history.Attempt) {
+// recordSet records that a key, or each of its members, was created or overwritten. previous is the key's previous
+// owner.
+func (d *Data) recordSet(name, value string, k *Entry, previous history.Attempt) {
 	if d.silent() {
 		return
 	}
@@ -160,14 +160,14 @@ func (d *Data) recordSet(name, value string, k *Entry, before history.Attempt) {
 		return
 	}
 	d.write(&history.Event{F: history.KeySet, Lock: history.Lock(name), Of: k.of, By: d.Attempt,
-		Checked: d.checked(d.Attempt, name, "", before), Value: value, Until: d.Until(k.When)})
+		Checked: d.checked(d.Attempt, name, "", previous), Value: value, Until: d.Until(k.When)})
 }
 
 // silent reports whether the node must not write records. Effects that are replayed have been recorded before, and a
 // replica's changes are recorded by its master.
 func (d *Data) silent() bool { return d.Loading || d.node.Replica() }
 
-// Record records an event of a key, unless the node is silent.
+// Record records an event of a key, unless silent reports that the node must not write records.
 func (d *Data) Record(e history.Event) {
 	if d.silent() {
 		return
@@ -175,7 +175,7 @@ func (d *Data) Record(e history.Event) {
 	d.write(&e)
 }
 
-// write records an event of a node that is not silent.
+// write records an event of a key.
 func (d *Data) write(e *history.Event) {
 	e.Type = history.OK
 	if e.By != "" {

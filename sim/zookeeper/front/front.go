@@ -178,7 +178,7 @@ func (w *wire) Arrived(l sim.Line, b []byte, to *sim.Incoming) {
 	l.Deliver(b)
 }
 
-// answered stores the path of a new znode.
+// answered handles the reply to a request. If the request has created a znode, answered stores the znode's path.
 func (w *wire) answered(to *sim.Incoming, b []byte) {
 	if to.Phase != jute.Create.String() && to.Phase != jute.Create2.String() {
 		return

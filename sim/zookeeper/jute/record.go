@@ -1,5 +1,5 @@
 // Package jute implements ZooKeeper's protocol between clients and servers: the encoding of records, the numbers of
-// operations, errors and events, and the frames that both sides send. It does not implement how servers behave.
+// operations, errors and events, and the frames that both sides send. It does not implement the behavior of servers.
 //
 // A frame consists of a length of four bytes, followed by a record. A client's first record requests a session. Each of
 // its later records begins with an operation and a number that the client has chosen (xid). Each reply begins with that
