@@ -11,7 +11,7 @@ import (
 // cache learns of changes through a watch.
 const cacheLag = 10 * time.Millisecond
 
-// arrival says when a member applied a revision, on its monotonic clock.
+// arrival is the time, on a member's monotonic clock, at which the member applied a revision.
 type arrival struct {
 	revision int64
 	at       time.Duration

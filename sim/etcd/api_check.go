@@ -100,7 +100,7 @@ func sortedNames(of map[string]any) (names []string) {
 	return names
 }
 
-// checkField checks and converts a single value. If the value is invalid, it returns the problem, worded as by
+// checkField checks and converts a single value. If the value is invalid, it returns the problem in the words of
 // encoding/json or metav1.MicroTime.
 func checkField(v any, kind fieldKind, at string) (read any, problem string) {
 	text, isText := v.(string)

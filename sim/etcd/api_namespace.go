@@ -80,8 +80,8 @@ func (q *apiCall) createNamespace() *Status {
 	return nil
 }
 
-// namespaceOf returns the namespace in a path, or "" if the path is that of the collection. ok is false if the path
-// does not concern namespaces.
+// namespaceOf returns the namespace in a path, or "" if the path refers to the collection of all namespaces. ok is
+// false if the path does not concern namespaces.
 func namespaceOf(path string) (name string, ok bool) {
 	rest, ok := strings.CutPrefix(path, "/api/v1/namespaces")
 	name, slashed := strings.CutPrefix(rest, "/")

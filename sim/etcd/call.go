@@ -17,7 +17,7 @@ type Call struct {
 	NeedLeader bool // the call must fail if the member knows no leader ("hasleader" in its metadata)
 }
 
-// What is the kind of a Call: a message, or another event on the stream.
+// A What is the kind of a Call: a message, or another event on the stream.
 type What uint8
 
 const (

@@ -6,7 +6,7 @@ import (
 )
 
 // command is a change that members execute from the log: an *Op, a *Txn or one of the types below. All members share
-// the same command, so nothing may change it.
+// the same command, so it must not be changed.
 type command interface {
 	// apply executes the command. It returns the response of the method that proposes it.
 	apply(s *server, m *raft.Member, w *write) (message []byte, err error)

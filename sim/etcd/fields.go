@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// scan decodes the fields of a protobuf message one by one. It can skip unknown fields, as an old server does with the
+// scan decodes the fields of a protobuf message one by one. It can skip unknown fields, as an older server skips the
 // fields of a newer API.
 type scan struct {
 	rest   []byte
@@ -59,7 +59,8 @@ func (s *scan) int() int64 {
 	return int64(s.n)
 }
 
-// bytes returns the content of a string or message field. The result is valid as long as the message is.
+// bytes returns the content of a string or message field. The result is part of the message and stays valid as long as
+// the message does.
 func (s *scan) bytes() []byte {
 	if s.kind != protowire.BytesType {
 		s.err = errMalformed

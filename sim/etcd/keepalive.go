@@ -55,7 +55,7 @@ func (s *server) dropLateAsks(m *raft.Member) {
 	}
 }
 
-// passOn sends a request to the leader. If no leader is known, the request waits until a leader is known.
+// passOn sends a request to the leader. If no leader is known, the request waits for one.
 func (s *server) passOn(m *raft.Member, a ask) {
 	switch leader := m.Leader(); {
 	case leader == m.Name():

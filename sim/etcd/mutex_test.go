@@ -154,7 +154,7 @@ func (l *mutex) stands() bool {
 	return ok && len(r.Keys) == 1
 }
 
-// waitDelete watches a key, beginning with a revision, until the key is deleted. If the server stops answering, it
+// waitDelete watches a key, from the given revision on, until the key is deleted. If the server stops answering, it
 // watches the key at another server.
 func (l *mutex) waitDelete(key string, revision int64, end time.Duration) {
 	env := l.env

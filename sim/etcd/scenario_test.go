@@ -188,8 +188,8 @@ func TestWaiterThatDoesNotLookAtItsLeaseAcquiresWithoutOne(t *testing.T) {
 	})
 }
 
-// lateAnswer delays the reply to a keepalive. A client that counts its lease from the time of the reply then relies on
-// the lease for too long.
+// lateAnswer delays the reply to a keepalive. A client that measures its lease from the arrival of the reply then
+// relies on the lease for too long.
 func lateAnswer(receipt bool) func(l *lab) {
 	return func(l *lab) {
 		l.work.hold, l.work.cycles, l.work.receipt, l.work.obeys = 20*time.Second, 1, receipt, true

@@ -172,7 +172,8 @@ func compare(o *Op, a, b *keyValue) int {
 	return c
 }
 
-// holds reports whether a condition holds. If the key does not exist, all its numbers count as 0, and it has no value.
+// holds reports whether a condition holds. If the key does not exist, all its numbers are treated as 0, and it has no
+// value.
 func (s *store) holds(c *Compare) bool {
 	from, to := s.span(c.Key, c.End)
 	if from == to {

@@ -105,9 +105,9 @@ type Command struct {
 	// Attempt is the attempt to which the command belongs. It is empty if the service itself proposes the command, for
 	// example to expire a key.
 	Attempt history.Attempt
-	// Args is defined by the machine. The random delays of messages about the command are derived from the first
-	// element of Args or, if Attempt is empty, from all elements. Commands without an Attempt should therefore have
-	// different Args.
+	// Args contains strings whose meaning the machine defines. The random delays of messages about the command are
+	// derived from the first element of Args or, if Attempt is empty, from all elements. Commands without an Attempt
+	// should therefore have different Args.
 	Args []string
 	// Value is a Go value for the machine, used if Args does not describe the command completely. Members neither
 	// encode nor copy it.
@@ -132,8 +132,8 @@ type Entry struct {
 	Command
 	Index uint64 // position in the log; increasing, but with gaps
 	Term  uint64 // term of the leader that added it to the log
-	// First is true for the first member of the cluster that applies the entry in this run. That member must record its
-	// effects. First is never true in a replay.
+	// First is true for the first member of the cluster that applies the entry in this run. That member must record the
+	// entry's effects. First is never true in a replay.
 	First bool
 	// Copied is true if this member applies the entry for the first time in this run, but another member has applied it
 	// before. The member may then record that it has a copy. Copied is never true in a replay.

@@ -17,8 +17,8 @@ type line struct {
 // hangUp closes a line, the connection between a leader and another member. It is the last message on the line.
 type hangUp struct{ term uint64 }
 
-// beginLines opens a new leader's connections to the other members. A leader has such lines only if the members keep
-// connections, or if it has a lease.
+// beginLines opens a new leader's connections to the other members. A leader has these connections only if the members
+// keep connections, or if it has a lease.
 func (m *Member) beginLines() {
 	m.lines = m.lines[:0]
 	if !m.config.Connections && m.config.Lease == 0 {

@@ -6,9 +6,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// This file implements client-side caching. A client with tracking on receives RESP3 pushes that name the keys that it
-// must forget. It must forget a key that it has read when the key changes or is deleted. When a key expires, the
-// clients that have read it are not notified immediately. They are notified when a command accesses the key or the
+// This file implements client-side caching. A client with tracking enabled receives RESP3 pushes that name the keys
+// that it must forget. It must forget a key that it has read when the key changes or is deleted. When a key expires,
+// the clients that have read it are not notified immediately. They are notified when a command accesses the key or the
 // background cycle deletes it or, on a replica, when the master's DEL arrives. If a client's own request makes the
 // change, the notice follows the reply to that request.
 
@@ -25,8 +25,8 @@ func (n *Node) remember(c *nodeCommand, args []string) {
 	n.tracking.remember(n.conn, keys)
 }
 
-// cachingGiven ends the effect of CLIENT CACHING. The effect lasts until the next command or, if a transaction is open,
-// until the end of the transaction.
+// cachingGiven ends the effect of CLIENT CACHING after the next command or, if a transaction is open, at the end of the
+// transaction.
 func (n *Node) cachingGiven(args []string) {
 	t := n.tracking.client(n.conn)
 	if t != nil && t.Caching && !n.c.multi && (len(args) == 0 || !strings.EqualFold(args[0], "client")) {
@@ -34,14 +34,15 @@ func (n *Node) cachingGiven(args []string) {
 	}
 }
 
-// invalidate tells the clients that have read a key that it has changed, or that it has expired and was deleted.
+// invalidate notifies the clients that have read a key. The key has changed or, if expired is true, it has expired and
+// was deleted.
 func (n *Node) invalidate(name string, expired bool) {
 	for _, conn := range n.tracking.dataChanged(name, n.conn, n.inScript || expired) {
 		n.forget(conn, []string{name})
 	}
 }
 
-// invalidateAll tells all clients with tracking on that all keys are gone.
+// invalidateAll tells all clients with tracking enabled that all keys are gone.
 func (n *Node) invalidateAll() {
 	for _, conn := range n.tracking.flushed() {
 		n.forget(conn, nil)
@@ -58,8 +59,8 @@ func (n *Node) broadcast() {
 	}
 }
 
-// forget tells a connection to forget keys, or all keys if the list is nil. If the connection's own request is being
-// executed, the notice follows the reply.
+// forget tells the client of a connection to forget keys, or all keys if the list is nil. If the connection's own
+// request is being executed, the notice follows the reply.
 func (n *Node) forget(conn uint64, keys []string) {
 	if conn == n.conn {
 		n.after = append(n.after, keys)

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// caches turns RESP3 and tracking on for a client.
+// caches enables RESP3 and tracking for a client.
 func (s *session) caches(to sim.ProcessID, options ...string) {
 	s.ask(to, 0, "HELLO", "3")
 	if got := s.ask(to, 0, append([]string{"CLIENT", "TRACKING", "ON"}, options...)...); got != "+OK" {

@@ -1,7 +1,7 @@
 package redis
 
-// This file contains the type of the data commands. A data command describes what a Redis command does to the store.
-// The commands that concern existence, time or ownership are implemented in this package. miniredis executes those that
+// This file defines the type of data commands. A data command describes what a Redis command does to the store. The
+// commands that concern existence, time or ownership are implemented in this package. miniredis executes those that
 // concern only values. Where miniredis replies differently from Redis 7.0, a check runs first and gives Redis's reply
 // (correct.go). Scripts that many locks use are also implemented in Go (twins.go), since they do the same as commands.
 
@@ -55,8 +55,8 @@ type command struct {
 // number is a minimum.
 type arities map[string]int
 
-// keyRange says which arguments of a command are keys, as COMMAND INFO does: the arguments from first to last, in steps
-// of step. A negative last counts from the end. A command that writes changes no keys outside this range.
+// keyRange specifies which arguments of a command are keys, as COMMAND INFO does: the arguments from first to last, in
+// steps of step. A negative last counts from the end. A command that writes changes no keys outside this range.
 type keyRange struct{ first, last, step int }
 
 var (
@@ -76,7 +76,7 @@ type Keyed struct {
 	Reads             bool // the command does not change its keys
 }
 
-// Keys lists the simulated commands with keys, of all versions.
+// Keys lists the simulated commands that have keys, for all versions.
 func Keys() (list []Keyed) {
 	add := func(c *command, standard keyRange) {
 		at := c.keys

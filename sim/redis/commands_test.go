@@ -60,7 +60,8 @@ func simulated(v Version, name string) (c *nodeCommand, arity int) {
 	return c, arity
 }
 
-// whyRefused returns the reason why a command or subcommand is refused. A subcommand is also refused if its command is.
+// whyRefused returns the reason why a command or subcommand is refused. A subcommand is also refused if its command is
+// refused.
 func whyRefused(v Version, name string) string {
 	container, _, _ := strings.Cut(name, "|")
 	if why := refusedBecause(v, container); why != "" {
@@ -144,8 +145,8 @@ func TestListOfCommandsIsThatOfRedis(t *testing.T) {
 	testkit.Golden(t, "testdata/commands-7.0.txt", strings.Join(lines, ""))
 }
 
-// TestLaterCommandsAreUnknownToRedis7 sends all commands, options and subcommands that only other versions have to a
-// node of version 7.0 and to a real server.
+// TestLaterCommandsAreUnknownToRedis7 compares a node of version 7.0 with a real server. It sends all commands, options
+// and subcommands that exist only in other versions.
 func TestLaterCommandsAreUnknownToRedis7(t *testing.T) {
 	real := startRealRedis(t).dial()
 	m := newMachine(Config{})

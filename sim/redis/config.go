@@ -22,9 +22,9 @@ type Config struct {
 
 	// Version determines which commands exist, and the texts of some replies.
 	Version Version
-	// NotifyKeyspaceEvents selects the events of keys for which the node publishes messages, in the notation of
-	// redis.conf ([store.ParseEvents]). If it is empty, there are no messages. A change made with CONFIG SET lasts
-	// until the process ends.
+	// NotifyKeyspaceEvents selects the key events for which the node publishes messages, in the notation of redis.conf
+	// ([store.ParseEvents]). If it is empty, there are no messages. A change made with CONFIG SET lasts until the
+	// process ends.
 	NotifyKeyspaceEvents string
 
 	// Password is the password that clients must send before any other command, with AUTH or HELLO and as the user

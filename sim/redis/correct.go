@@ -48,7 +48,7 @@ func indices(first, last int, options ...string) func(d *store.Data, args []stri
 	}
 }
 
-// setrangeFirst handles an empty value, which changes nothing, and parses the offset as strictly as Redis.
+// setrangeFirst handles an empty value, which changes nothing, and parses the offset as strictly as Redis does.
 func setrangeFirst(d *store.Data, args []string) bool {
 	offset, ok := resp.ParseInt(args[2])
 	switch {
@@ -67,7 +67,7 @@ func setrangeFirst(d *store.Data, args []string) bool {
 	return true
 }
 
-// hincrbyFirst replies with Redis's error texts, and parses integers as strictly as Redis.
+// hincrbyFirst replies with Redis's error texts, and parses integers as strictly as Redis does.
 func hincrbyFirst(d *store.Data, args []string) bool {
 	by, ok := resp.ParseInt(args[3])
 	if !ok {

@@ -42,7 +42,7 @@ func (v vocabulary) bound() string {
 // later draws a TTL that outlasts the test.
 func (v vocabulary) later() string { return v.one("100000", "200000", "500000000") }
 
-// soon draws a TTL, in the unit of the command, that is short enough to end when the test moves the clock.
+// soon draws a TTL, in the unit of the command, that is short enough to expire when the test moves the clock.
 func (v vocabulary) soon() string { return v.one("1", "2", "50", "100", "1500") }
 
 // moment and second draw absolute times around the start of the test, in ms and s.

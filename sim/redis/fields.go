@@ -296,8 +296,8 @@ func hsetFirst(d *store.Data, args []string) bool {
 	return true
 }
 
-// hdelFirst implements HDEL for hashes that have fields which have expired but have not been deleted yet. It counts
-// such fields as deleted.
+// hdelFirst implements HDEL for hashes with fields that have expired but have not been deleted yet. It counts such
+// fields as deleted.
 func hdelFirst(d *store.Data, args []string) bool {
 	name := args[1]
 	k := d.Find(name)

@@ -76,8 +76,8 @@ func parseSetEx(d *store.Data, args []string) (o setEx, trouble string) {
 	return o, wrongArity("hsetex")
 }
 
-// fieldPairs parses the arguments that follow FIELDS: a count, and then pairs of a field and a value. at is the
-// position of FIELDS.
+// fieldPairs parses the arguments that follow FIELDS: a count, and then pairs of a field and a value. FIELDS is the
+// argument at the given position.
 func fieldPairs(args []string, at int) (pairs []string, trouble string) {
 	count, err := strconv.ParseInt(args[at+1], 10, 32)
 	pairs = args[at+2:]

@@ -82,7 +82,8 @@ func (n *Node) moveBlocking(limit string, move []string) {
 	}
 }
 
-// typeOf returns the type of a key, or "" if the key does not exist. The lookup has the same effects as in a command.
+// typeOf returns the type of a key, or "" if the key does not exist. It has the same side effects as a lookup by a
+// command.
 func (n *Node) typeOf(name string) string {
 	if n.data.Find(name) == nil {
 		return ""

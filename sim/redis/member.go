@@ -40,7 +40,7 @@ const (
 	replicaPing      = 10_000
 )
 
-// clusterMember is a node's knowledge about its cluster. It survives the end of the process, as nodes.conf does.
+// clusterMember is what a node knows about its cluster. It survives the end of the process, as nodes.conf does.
 type clusterMember struct {
 	timeout int64 // NodeTimeout in ms
 	peers   []*peer
@@ -57,8 +57,8 @@ type clusterMember struct {
 	migrating, importing map[int]*peer // slots that are being moved away from or to this node (CLUSTER SETSLOT)
 }
 
-// peer is a member's knowledge about another member or about itself. Times are in ms on the wall clock of the member
-// that has this knowledge.
+// peer is what a member knows about another member or about itself. Times are in ms on the wall clock of the member
+// that knows this.
 type peer struct {
 	name   sim.ProcessID
 	master *peer // nil for a master

@@ -11,9 +11,9 @@ import (
 // longestName is the maximum length of a name, in bytes.
 const longestName = 60
 
-// Namer gives names to the requests of a run. A request is named after its command, in capitals. A script has the name
-// that WellKnown gives it or, if it is not listed there, its first line as its name. Namer recognizes a script by its
-// hash once a client has sent the script's text in the same run. The zero value is ready to use.
+// Namer gives names to the requests of a run. A request is named after its command, in capitals. The name of a script
+// is its name in WellKnown or, if it is not listed there, its first line. Namer recognizes a script by its hash once a
+// client has sent the script's text in the same run. The zero value is ready to use.
 type Namer struct {
 	run    int
 	texts  map[string]*sentScript

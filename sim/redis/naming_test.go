@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A request is named after its command. A script is named after its known name or its first line, in whatever way it is
-// sent.
+// A request is named after its command. A script is named after its entry in WellKnown or its first line, no matter how
+// it is sent.
 func TestRequestsAreNamed(t *testing.T) {
 	const own = "\n-- takes it #1\n  local v = redis.call(\"get\", KEYS[1])\nreturn v"
 	release := `if redis.call('GET',KEYS[1]) == ARGV[1] then return redis.call('DEL',KEYS[1]) else return 0 end`

@@ -23,8 +23,8 @@ type Node struct {
 	libraries []*lua.Library
 	before    *store.Snapshot // the data when the process stopped, until it starts again
 	// stood contains the keys and members that exist according to the node's records. It is kept while the node writes
-	// no records because it is down or a replica. If any of them is missing after the next start, lost is the reason to
-	// record.
+	// no records because it is down or a replica. If any of them is missing after the next start, the field lost is the
+	// reason to record.
 	stood []store.Holding
 	lost  history.Why
 
@@ -91,8 +91,8 @@ func (a arrival) source() any {
 func (n *Node) EventLoop() {}
 
 // heldReply is something to send to a client at the end of a turn of the event loop, after the fsync if there is one.
-// If to is not nil, it is a reply. Otherwise it is a push or, if it has no bytes, the end of the connection. The bytes
-// are heldBytes[from:end].
+// If the field to is set, it is a reply. Otherwise it is a push or, if it has no bytes, the end of the connection. The
+// bytes are heldBytes[from:end].
 type heldReply struct {
 	to        *sim.Incoming
 	conn      uint64  // connection of a push

@@ -56,8 +56,8 @@ func settlePassed(d *store.Data, c *command, args []string, existed, unchanged b
 	d.LogCommand(args)
 }
 
-// changeOf returns the parts of a command's effect that a comparison of the keys does not show. It is called before the
-// command is executed.
+// changeOf returns the parts of a command's effect that cannot be found by comparing the keys before and after it. It
+// is called before the command is executed.
 func changeOf(d *store.Data, c *command, args []string) (done store.Change) {
 	switch c.Name {
 	case "hset", "hmset":

@@ -83,7 +83,7 @@ func TestMessagesOfATransactionLeaveAfterItsFsync(t *testing.T) {
 	want(t, "said", c.said[1:], "112ms client-2 EVAL: :1", "112ms client-1 hears *3 $7 message $4 free $1 1")
 }
 
-// Everything that the server keeps for a connection is dropped when the connection ends, for whatever reason: its
+// Everything that the server keeps for a connection is dropped when the connection ends for any reason: its
 // subscriptions, its transaction and its watched keys.
 func TestClosedConnectionsLeaveNothingBehind(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1)

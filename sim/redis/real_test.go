@@ -38,7 +38,7 @@ func tool(t *testing.T, name string) string {
 }
 
 // start starts a redis-server, which is stopped when the test ends. It waits until the server's log contains the text
-// ready.
+// in ready.
 func start(t *testing.T, ready string, env []string, args ...string) {
 	t.Helper()
 	startProgram(t, tool(t, "redis-server"), ready, env, args...)
@@ -88,7 +88,8 @@ func connect(t *testing.T, network, address string) *realRedis {
 }
 
 // realServer is an empty redis-server process on this machine. It has no persistence, and listens on a socket in a
-// temporary folder. The test controls its wall clock. It deletes expired keys only when a command accesses them.
+// temporary folder. The test controls the wall clock of the process. The process deletes an expired key only when a
+// command accesses the key.
 type realServer struct {
 	t      *testing.T
 	socket string

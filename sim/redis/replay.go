@@ -125,8 +125,8 @@ func (n *Node) compareWith(before []store.Holding, lost history.Why) {
 	n.data.NoteEnds()
 }
 
-// compareOne does the work of compareWith for a single key or member. before or after is nil if the key did not exist
-// at that time.
+// compareOne does the work of compareWith for a single key or member. If the key or member was missing in the old data,
+// before is nil. If it is missing in the new data, after is nil.
 func (n *Node) compareOne(before, after *store.Holding, lost history.Why) {
 	if before != nil && before.Ended {
 		before = nil

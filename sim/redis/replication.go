@@ -32,7 +32,7 @@ type replication struct {
 	// ignored.
 	tick uint64
 	// The node's data is the result of the effects in the stream with this ID, up to the given offset. On a replica,
-	// this is true only once it is linked.
+	// this is true only if the field linked is set.
 	id     streamID
 	offset int64
 	begun  int // number of streams that this node has begun
@@ -61,7 +61,7 @@ type replication struct {
 	ownData  *store.Snapshot
 }
 
-// replica is a master's knowledge about one of its replicas.
+// replica is what a master knows about one of its replicas.
 type replica struct {
 	name   sim.ProcessID
 	online bool          // the replica has received all data and follows the master

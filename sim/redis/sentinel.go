@@ -106,7 +106,7 @@ type Sentinel struct {
 	face        *Node // handles the connections of client libraries; nil until there are any
 }
 
-// group is a Sentinel's knowledge about one group.
+// group is what a Sentinel knows about one group of nodes.
 type group struct {
 	name   string
 	nodes  []*watched

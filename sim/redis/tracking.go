@@ -82,8 +82,8 @@ func (c *trackedClient) flags() []string {
 // to use.
 type table struct {
 	clients map[uint64]*trackedClient
-	// readers maps each key to the connections that have read the key since they were last told to forget it, in the
-	// order of their first reads.
+	// readers maps each key to the connections that have read it and have not been told to forget it since. They are in
+	// the order of their first reads.
 	readers map[string][]uint64
 	// changed is used for broadcasting mode. It maps each changed key to the connection that changed it last; 0 means
 	// none.

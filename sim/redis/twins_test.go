@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// twinCase is a test case that executes scripts with twins on data of all kinds. It is generated from a seed, so that a
-// fuzzer can control it with a single number.
+// twinCase is a test case that executes scripts that have twins (twins.go) on data of all kinds. It is generated from a
+// seed, so that a fuzzer can control it with a single number.
 type twinCase struct {
 	vocabulary
 	cfg Config

@@ -183,7 +183,7 @@ func (n *Node) release(over func(*blocked) bool) {
 	n.proceed()
 }
 
-// waitedFor returns the reply to a request whose wait ends, for whatever reason.
+// waitedFor returns the reply to a request whose wait ends for any reason.
 func (n *Node) waitedFor(b *blocked) []byte {
 	switch {
 	case b.reply != nil:

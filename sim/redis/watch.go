@@ -320,8 +320,9 @@ func (s *Sentinel) note(g *group, w *watched, now time.Duration) {
 }
 
 // reconfigure makes nodes follow the master if they follow the wrong master or none. It does so only while the master
-// is up, and only for nodes that have been reachable and wrong for long enough. The required time is FailoverTimeout
-// for a replica that follows another node, and ReconfigureAfter for a node that is itself a master.
+// is up, and only if a node has been reachable and has followed the wrong master, or none, for long enough. The
+// required time is FailoverTimeout for a replica that follows another node, and ReconfigureAfter for a node that is
+// itself a master.
 func (s *Sentinel) reconfigure(g *group, now time.Duration) {
 	if m := g.master; m.down || !m.informed || m.last.Master != "" {
 		return

@@ -132,7 +132,7 @@ func (t *thread) readOnly(path string, flags uint64) outcome {
 	return t.errs(unix.EROFS)
 }
 
-// absolute returns the absolute path of a file that a process names relative to a folder.
+// absolute returns the absolute path of a file. path is relative to the folder with the descriptor dir.
 func (p *Process) absolute(dir int64, path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)

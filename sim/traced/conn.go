@@ -205,8 +205,8 @@ func (c *Conn) Open() {
 	c.decided(0)
 }
 
-// Refuse makes the connection attempt fail: nobody listens at the address or, if timedOut is true, nobody has answered
-// for a long time.
+// Refuse makes the connection attempt fail, as if nobody listened at the address or, if timedOut is true, as if nobody
+// had answered for a long time.
 func (c *Conn) Refuse(timedOut bool) {
 	if c.state != dialing {
 		return
@@ -267,7 +267,8 @@ func (c *Conn) flush() {
 	}
 }
 
-// Finish ends the data for the process: once the process has read what was delivered, its reads return 0 bytes.
+// Finish marks the end of the data for the process: once the process has read what was delivered, its reads return 0
+// bytes.
 func (c *Conn) Finish() {
 	if c.state == open && c.end >= 0 && !c.finished {
 		c.finished = true

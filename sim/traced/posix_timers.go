@@ -96,7 +96,7 @@ func (x *posixTimer) target() *thread {
 	return x.p.threads[at]
 }
 
-// created returns the timer that a system call names, or nil if there is none.
+// created returns the timer that is specified in a system call, or nil if there is none.
 func (t *thread) created() *posixTimer {
 	for _, x := range t.p.created {
 		if x.id == int(int32(t.regs.Rdi)) {

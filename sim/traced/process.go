@@ -338,7 +338,7 @@ func (p *Process) Kill() (lived bool) {
 	return true
 }
 
-// Printed returns the last 256 KiB of what the process has printed, or everything if it is less.
+// Printed returns the last 256 KiB of what the process has printed, or everything if there is less.
 func (p *Process) Printed() []byte {
 	const most = 256 << 10
 	var st unix.Stat_t

@@ -74,8 +74,8 @@ const (
 	silent  = "10.0.0.1:9"
 )
 
-// echoNet is a network with a server that sends lines back. If it receives the line reset, it resets the connection. If
-// it receives the line end, it closes the connection.
+// echoNet is a network with a server that sends lines back. If it receives the line "reset", it resets the connection.
+// If it receives the line "end", it closes the connection.
 type echoNet struct{}
 
 func (n *echoNet) Dialed(c *Conn) {

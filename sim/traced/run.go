@@ -265,9 +265,9 @@ func (t *thread) blocks(b block) outcome {
 	return blocks
 }
 
-// through lets the kernel execute a system call after the function change has modified its arguments. The thread has
-// stopped at the entry of the call. Afterward, through restores the thread's registers, because programs rely on their
-// values.
+// through calls the function change, which modifies the arguments of a system call, and then lets the kernel execute
+// the call. The thread has stopped at the entry of the call. Afterward, through restores the thread's registers,
+// because programs rely on their values.
 func (t *thread) through(change func(r *unix.PtraceRegs)) int64 {
 	old := t.regs
 	change(&t.regs)

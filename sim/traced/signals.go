@@ -76,8 +76,8 @@ func (s sender) encode(info []byte, sig unix.Signal) {
 	le.PutUint64(info[24:], s.value)
 }
 
-// harmless lists the signals that have no effect on a process without a handler for them. stopping lists those that
-// stop such a process.
+// harmless lists the signals that have no effect on a process without a handler for them. stopping lists the signals
+// that stop such a process.
 var (
 	harmless = []unix.Signal{unix.SIGCHLD, unix.SIGURG, unix.SIGWINCH, unix.SIGCONT}
 	stopping = []unix.Signal{unix.SIGSTOP, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU}

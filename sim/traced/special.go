@@ -19,8 +19,8 @@ type special struct {
 	end   int // the machine's end of the socket
 }
 
-// makes creates a timerfd or a signalfd and makes the system call return its descriptor. If it cannot be created, end
-// is -1.
+// makes creates a timerfd or a signalfd and makes the system call return its descriptor. If this fails, the end of s is
+// -1.
 func (t *thread) makes(flags uint64) (s special, o outcome) {
 	s.end = -1
 	fd := t.through(func(r *unix.PtraceRegs) {

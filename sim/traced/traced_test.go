@@ -218,7 +218,7 @@ func TestAProgramKnowsItsNumber(t *testing.T) {
 	}
 }
 
-// TestTimeIsVirtual: a program that sleeps for a day ends immediately, and for the program a day has passed.
+// TestTimeIsVirtual: a program that sleeps for a day ends immediately, but according to its clocks a day has passed.
 func TestTimeIsVirtual(t *testing.T) {
 	r := newStage(t, 0).run(1, 0, nil, goProgram(t, "sleep", "24h")...)
 	if r.printed != "24h0m0s\n" || r.took.Round(time.Second) != 24*time.Hour {

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// Codes that only the client library returns, never a server.
+// Codes that are returned only by the client library, never by a server.
 const (
 	// ConnectionLoss means that the connection broke or that there was no connection. A pending request may or may not
 	// have been executed.
@@ -173,7 +173,7 @@ func (c *Client) breakOff(env sim.Env, epoch uint64) {
 }
 
 // lose gives up the session and all its watches. It also forgets the highest zxid seen so far, because Curator creates
-// a new ZooKeeper handle at this point, and Kazoo resets its own.
+// a new ZooKeeper handle at this point, and Kazoo resets its value.
 func (c *Client) lose(env sim.Env) {
 	s := c.session
 	c.session, c.zxid = nil, 0

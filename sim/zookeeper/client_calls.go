@@ -8,10 +8,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// Each method below takes the attempt to which the call belongs. Servers record this attempt; it may be empty. Besides
-// the errors listed for each method, it may return ConnectionLoss or OperationTimeout (the outcome is unknown) or
-// SessionExpired. If the client is not connected, the method returns ConnectionLoss at once. When a method returns, all
-// watch events that the server sent before its reply have been delivered.
+// Each method below takes the attempt to which the call belongs. Servers record this attempt; it may be empty. In
+// addition to the errors listed for it, each method may return SessionExpired, or ConnectionLoss or OperationTimeout if
+// the outcome is unknown. If the client is not connected, the method returns ConnectionLoss at once. When a method
+// returns, all watch events that the server sent before its reply have been delivered.
 
 // Create adds a znode, which must not be a container. It returns the znode's path, which includes the number if the
 // znode is sequential. Errors: NodeExists, NoNode (if there is no parent), NoChildrenForEphemerals, BadArguments.

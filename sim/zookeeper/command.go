@@ -52,7 +52,7 @@ type command struct {
 	due history.Time
 }
 
-// proposed returns c as a proposal for the log. c must not be changed afterwards.
+// proposed returns c as a proposal for the log. c must not be changed afterward.
 func (c *command) proposed() raft.Command {
 	return raft.Command{Attempt: c.attempt, Args: c.words(), Value: c}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// watchMode says how long a watch lasts and which znodes it covers.
+// watchMode determines how long a watch lasts and which znodes it covers.
 type watchMode uint8
 
 const (

@@ -77,8 +77,8 @@ type znode struct {
 	aversion            int64
 }
 
-// stat returns the znode's metadata. Cversion counts how many children were created and deleted. It follows from the
-// number of creations and the number of current children, because every other child has been deleted
+// stat returns the znode's metadata. Cversion counts how many children were created and deleted. It is computed from
+// the number of creations and the number of current children, because every other child has been deleted
 // (DataNode.copyStat).
 func (n *znode) stat() Stat {
 	c := int64(len(n.children))

@@ -131,8 +131,8 @@ func (w *wire) begin(l sim.Line) bool {
 	return true
 }
 
-// pass sends the requests that were written together to the member. It sorts them by stream, because the client's
-// goroutines write them in a random order. Pings (stream 0) come last.
+// pass sends the member the requests that the client has written together. It sorts them by stream, because the
+// client's goroutines write them in a random order. Pings (stream 0) come last.
 func (w *wire) pass(l sim.Line) {
 	slices.SortStableFunc(w.asked, func(a, b request) int { return cmp.Compare(a.call.Stream-1, b.call.Stream-1) })
 	for _, r := range w.asked {

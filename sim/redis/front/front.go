@@ -102,7 +102,7 @@ func (k *caller) Try() (since sim.Time, granted []sim.ProcessID) {
 
 // behalf returns the attempt to which a request belongs. While the client requests the lock, this is always the current
 // attempt, because a client may use the same value for all its attempts. If the client has several tasks, a request
-// that is sent during a call of a task belongs to the attempt of that task, even if it contains the value of another
+// that is sent while a task is in a call belongs to the attempt of that task, even if it contains the value of another
 // attempt.
 func (k *caller) behalf(args []string) (history.Attempt, error) {
 	t := k.turn

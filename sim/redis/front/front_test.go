@@ -123,7 +123,7 @@ func TestAConnectionBelongsToAClient(t *testing.T) {
 	of("a", "a/3", "PING")
 }
 
-// TestARequestBelongsToItsTask: a client has several tasks. A request that is sent during a call of a task belongs to
+// TestARequestBelongsToItsTask: a client has several tasks. A request that is sent while a task is in a call belongs to
 // that task's attempt, even if it contains another task's value. Code that an earlier call has left running may also
 // send requests. Such a request belongs to the attempt whose value it contains. If it contains no such value, it
 // belongs to the only attempt that is requesting the lock. If several attempts are requesting it, the request is

@@ -323,8 +323,8 @@ func (j *jsonReader) number(t token) token {
 	return t
 }
 
-// prefixNumber parses the longest number at the start of a text. It also returns the number of bytes, which is 0 if the
-// text does not begin with a number.
+// prefixNumber parses the longest number at the start of a text. It also returns the number's length in bytes, which is
+// 0 if the text does not begin with a number.
 func prefixNumber(s string) (f float64, size int) {
 	end := 0
 	for end < len(s) && end < 1024 && (strings.IndexByte("+-.", s[end]) >= 0 || s[end] >= '0' && s[end] <= '9' ||

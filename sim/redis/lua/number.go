@@ -13,9 +13,9 @@ import (
 // space lists the characters that are white space in C.
 const space = " \t\n\v\f\r"
 
-// readNumber parses a text as a number like Lua 5.1 (luaO_str2d). It accepts what C's strtod accepts, with white space
-// around it, up to the first NUL. gopher-lua would use Go's rules: there, 010 is octal, 1_0 is ten, and nan is not a
-// number.
+// readNumber parses a text as a number by the rules of Lua 5.1 (luaO_str2d). It accepts what C's strtod accepts, with
+// white space around it, up to the first NUL. gopher-lua would use Go's rules: there, 010 is octal, 1_0 is ten, and nan
+// is not a number.
 func readNumber(s string) (lua.LNumber, bool) {
 	s, _, _ = strings.Cut(s, "\x00")
 	s = strings.Trim(s, space)
@@ -66,7 +66,7 @@ func toNumber(L *lua.LState) int {
 	return 1
 }
 
-// readInBase parses an integer like C's strtoul. A negative number wraps around: -1 becomes 2^64-1. A number that is
+// readInBase parses an integer as C's strtoul does. A negative number wraps around: -1 becomes 2^64-1. A number that is
 // too large becomes the largest possible number.
 func readInBase(s string, base int) (lua.LNumber, bool) {
 	s, _, _ = strings.Cut(s, "\x00")

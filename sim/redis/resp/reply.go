@@ -74,7 +74,7 @@ func (w *Writer) ReplyDouble(text string) {
 	}
 }
 
-// ReplyText appends a text that is meant for people. In RESP2 it is a bulk string.
+// ReplyText appends a text that is meant for human readers. In RESP2 it is a bulk string.
 func (w *Writer) ReplyText(text string) {
 	if w.RESP3 {
 		w.head('=', len("txt:")+len(text))

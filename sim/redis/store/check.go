@@ -2,7 +2,8 @@ package store
 
 import "github.com/fencepost-sim/fencepost/checker/history"
 
-// look says that the current script has read a key or one of its members, or that the current transaction watches it.
+// look records that the current script has read a key or one of its members, or that the current transaction watches
+// it.
 type look struct {
 	name, member string          // names of the key and the member; an empty member means the whole key
 	of           history.Attempt // owner of the key or member at that time

@@ -15,8 +15,8 @@ const Never int64 = math.MaxInt64
 // stored and returned as given, but no timer is set for them.
 const LastTimed = math.MaxInt64/1_000_000 - 1
 
-// EndOf returns the wall-clock time, in ns, from which a key with the given deadline (in ms) is expired. The key exists
-// until the millisecond of its deadline has passed.
+// EndOf returns the first wall-clock time, in ns, at which a key with the given deadline (in ms) is expired. The key
+// exists until the millisecond of its deadline has passed.
 func EndOf(when int64) int64 { return (when + 1) * 1_000_000 }
 
 // millis converts a wall-clock time from ns to ms, rounded down.

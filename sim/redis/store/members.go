@@ -174,10 +174,10 @@ func (d *Data) disown(name string, k *Entry, m Member) {
 	d.recordMember(name, m, k, d.Attempt)
 }
 
-// keeps reports whether a field keeps its owner although a command has set it again to the same value. The owner is
-// kept if it also has another member, which the command has not set. For example, each reader of a read-write lock sets
-// the field "mode" to "read". An owner without another member may have lost the lock to a client that uses the same
-// value.
+// keeps reports whether a field keeps its owner although a command has set it again to the same value. It keeps its
+// owner if this owner also has another member that the command has not set. For example, each reader of a read-write
+// lock sets the field "mode" to "read". An owner without another member may have lost the lock to a client that uses
+// the same value.
 func (k *Entry) keeps(m Member, c Change) bool {
 	if m.Owner == "" || !slices.Contains(c.Same, m.Name) {
 		return false

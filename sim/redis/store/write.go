@@ -11,8 +11,8 @@ import (
 // All changes to the data are made by the few functions below. In this way, each change has its record and its log
 // entry, and transactions that watch the key are notified.
 
-// timeUntil returns the time from now until at (both in ns), or zero if at has passed.
-func timeUntil(at, now int64) time.Duration { return time.Duration(max(at-now, 0)) }
+// timeUntil returns the time from now until end (both in ns), or zero if end has passed.
+func timeUntil(end, now int64) time.Duration { return time.Duration(max(end-now, 0)) }
 
 // SetString sets a key to a string. The key may have had any type before.
 func (d *Data) SetString(name, value string, when int64) {

@@ -129,7 +129,7 @@ func echo() {
 
 func refused() { dial() }
 
-// reset and end read from a server that ends the connection.
+// reset and end read from a server that resets or closes the connection.
 func reset() {
 	c := dial()
 	c.Write([]byte("reset\n"))
