@@ -22,7 +22,7 @@ type session struct {
 	over    sim.Signal
 	hold    *mutex           // the mutex that holds the lock; keepalives extend its grant
 	sent    [3]time.Duration // when the last request on each connection was sent
-	receipt bool             // counts the lease from the time of the reply, as the original client does
+	receipt bool             // measures the lease from the time of the reply, as the original client does
 }
 
 // The numbers of a client's connections, which are for requests, keepalives and watches.

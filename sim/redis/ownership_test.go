@@ -314,10 +314,10 @@ func newStage(s *spelling, names ...string) *stageOf {
 // outcome is the result of a schedule: whether each acquire succeeded, and who removed whose lock.
 type outcome struct {
 	granted  []bool
-	offences []string // "a/1 removes b/1"
+	offenses []string // "a/1 removes b/1"
 }
 
-func (o *outcome) String() string { return fmt.Sprint(o.granted, o.offences) }
+func (o *outcome) String() string { return fmt.Sprint(o.granted, o.offenses) }
 
 // half is the time between two steps of a schedule. A lease ends two steps after it was taken.
 const half = lockTTL/2 + 10*time.Millisecond
@@ -335,10 +335,10 @@ func (s *stageOf) play(schedule []string) (o outcome) {
 	}
 	for _, e := range s.events {
 		if (e.F == history.KeyGone || e.F == history.KeyProlonged) && e.By != "" && e.By != e.Of && e.Lock == "lock" {
-			o.offences = append(o.offences, fmt.Sprintf("%s removes %s", e.By, e.Of))
+			o.offenses = append(o.offenses, fmt.Sprintf("%s removes %s", e.By, e.Of))
 		}
 	}
-	o.offences = slices.Compact(o.offences) // otherwise each field of a hash would count, since each has a record
+	o.offenses = slices.Compact(o.offenses) // otherwise each field of a hash would count, since each has a record
 	return o
 }
 
@@ -360,7 +360,7 @@ func model(schedule []string, r letting) (o outcome) {
 		}
 		own := client + "/" + strconv.Itoa(n[client])
 		if holder != "" && holder != own && r.takesAny() {
-			o.offences = append(o.offences, own+" removes "+holder)
+			o.offenses = append(o.offenses, own+" removes "+holder)
 		}
 		if holder == own || r.takesAny() {
 			holder = ""
@@ -395,7 +395,7 @@ func schedules(length int, r letting) (all [][]string) {
 // TestWhoOwnsALockDoesNotDependOnItsSpelling runs each schedule with each spelling and compares the outcome with the
 // model: which acquires succeed, who removes whose key, and the verdict on ownership.
 func TestWhoOwnsALockDoesNotDependOnItsSpelling(t *testing.T) {
-	length, offences := 4, 0
+	length, offenses := 4, 0
 	if testkit.Full() {
 		length = 6
 	}
@@ -406,13 +406,13 @@ func TestWhoOwnsALockDoesNotDependOnItsSpelling(t *testing.T) {
 			if got := stage.play(schedule); got.String() != want.String() {
 				t.Fatalf("%v: %v comes out as %v, want %v\n%s", s, schedule, &got, &want, stage.story())
 			}
-			offences += len(want.offences)
+			offenses += len(want.offenses)
 			if problem := stage.misjudged(&want); problem != "" {
 				t.Fatalf("%v: %v: %s\n%s", s, schedule, problem, stage.story())
 			}
 		}
 	}
-	if offences == 0 {
+	if offenses == 0 {
 		t.Error("nobody removes another's key")
 	}
 }
@@ -493,14 +493,14 @@ func (s *stageOf) misjudged(want *outcome) string {
 	}
 	f := checker.Check(s.history()).Of(checker.Ownership)
 	switch {
-	case len(want.offences) == 0 && f.Outcome == checker.Violated:
+	case len(want.offenses) == 0 && f.Outcome == checker.Violated:
 		return f.Explanation
-	case len(want.offences) == 0:
+	case len(want.offenses) == 0:
 		return ""
 	case f.Outcome != checker.Violated:
 		return "ownership: " + f.Outcome.String()
 	}
-	by, of, _ := strings.Cut(want.offences[0], " removes ")
+	by, of, _ := strings.Cut(want.offenses[0], " removes ")
 	holders := []history.Process{history.Process(by[:1]), history.Process(of[:1])}
 	if !slices.Equal(f.Holders, holders) || f.Cause.Kind != checker.RemovedByNonOwner || f.Cause.Detail != "" {
 		return fmt.Sprintf("%v between %v, want %v: %s", f.Cause, f.Holders, holders, f.Explanation)

@@ -67,7 +67,7 @@ type replica struct {
 	online bool          // the replica has received all data and follows the master
 	acked  int64         // the offset that the replica has acknowledged
 	synced int64         // the offset up to which it then had the effects on disk
-	at     int64         // wall clock at its last acknowledgement, in ns
+	at     int64         // wall clock at its last acknowledgment, in ns
 	seen   time.Duration // the same on the monotonic clock; initially the time at which the node became master
 }
 

@@ -23,19 +23,19 @@ type sent struct {
 // while the commands arrived. A server that is blocked by an fsync reads the commands in the same order.
 func TestAServerThatWasStoppedReadsOneConnectionAfterTheOther(t *testing.T) {
 	for name, c := range map[string]struct {
-		sent []sent
-		anew string // the client that has reconnected before the server continues
-		want string
+		sent    []sent
+		reopens string // the client that has reconnected before the server continues
+		want    string
 	}{
 		"all of one connection": {[]sent{{10, "b", "b1"}, {20, "a", "a1"}, {30, "b", "b2"}, {40, "a", "a2"},
 			{50, "c", "c1"}, {60, "b", "b3"}}, "", "b1 b2 b3 a1 a2 c1"},
 		"one that it has yet to accept": {[]sent{{10, "c", "c1"}, {20, "a", "a1"}, {30, "c", "c2"}, {40, "b", "b1"}},
 			"c", "a1 b1 c1 c2"},
 	} {
-		if got := inOrder(t, redis.Config{}, c.sent, c.anew); got != c.want {
+		if got := inOrder(t, redis.Config{}, c.sent, c.reopens); got != c.want {
 			t.Errorf("%s: executed %s, and not %s", name, got, c.want)
 		}
-		if c.anew == "" {
+		if c.reopens == "" {
 			slow := redis.Config{Persistence: store.Always, FsyncTime: 200 * ms}
 			if got := inOrder(t, slow, append([]sent{{1, "c", "c0"}}, c.sent...), ""); got != "c0 "+c.want {
 				t.Errorf("%s, in an fsync: executed %s, and not c0 %s", name, got, c.want)

@@ -34,7 +34,7 @@ type blocked struct {
 	need   int64  // the number of replicas that must have acknowledged it
 	reply  []byte // the reply to a write; nil for a WAIT, which replies with the number of replicas
 	aof    bool   // the request is a WAITAOF
-	local  int64  // the same number for the node's own disk, with WAITAOF: 0 or 1
+	local  int64  // with WAITAOF: 1 if the node's own disk must have it, and otherwise 0
 
 	// The fields below are used for a pop from lists. As soon as one of the lists named in keys has an element, pop is
 	// called with the name of that list. It takes the element and replies.

@@ -15,8 +15,8 @@ type posixTimer struct {
 	signal  unix.Signal // 0: it sends none, and the process asks for its state
 	thread  int         // number of the thread that gets the signal; 0: the process gets it
 	value   uint64      // what the signal carries
-	missed  int64       // how often it has expired again before its signal was delivered
-	overrun int32       // the same, at the time when its last signal was delivered
+	missed  int64       // number of expirations since its last signal was delivered
+	overrun int32       // missed - 1 when its last signal was delivered (timer_getoverrun)
 }
 
 // sentByTimer is the si_code of a signal that a timer has sent.

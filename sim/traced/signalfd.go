@@ -169,7 +169,7 @@ func ofFile(info []byte) []byte {
 	switch {
 	case code == sentByTimer:
 		copy(b[24:], first)  // number of the timer
-		copy(b[32:], second) // how often it has expired again
+		copy(b[32:], second) // number of times it has expired again
 		copy(b[44:], value[:4])
 		copy(b[48:], value)
 	case unix.Signal(le.Uint32(info)) == unix.SIGCHLD && code > 0:

@@ -44,7 +44,7 @@ type sender struct {
 	id      int         // number of the process or of the timer
 	value   uint64      // for SIGCHLD: how the process has ended; for a timer: the value that was stored with it
 	timer   *posixTimer // nil: none
-	overrun int32       // how often the timer has expired again since it sent the signal
+	overrun int32       // number of times the timer has expired again since it sent the signal
 }
 
 // sent is a signal that was sent to a process or to one of its threads, and that has not been delivered yet.

@@ -99,7 +99,7 @@ const (
 // Exit says how a process ended.
 type Exit struct {
 	Code   int
-	Signal string // empty if the process ended by itself
+	Signal string // empty if the process ended on its own
 }
 
 // String describes the exit in words.

@@ -35,7 +35,7 @@ type command struct {
 	attempt history.Attempt
 	session SessionID
 	conn    uint64 // connection on which the request arrived; 0 if it is not from a client
-	at      int64  // when a member received the request, by its wall clock, in ms since the Unix epoch; 0 if not stated
+	at      int64  // when a member received the request, by its wall clock, in ms since the Unix epoch; 0 if not given
 	path    string
 	data    string
 	null    bool // the data is null, which differs from empty

@@ -15,7 +15,7 @@ type recipe struct {
 	name  string // name of the lock
 	kind  string // "lock", "read" or "write"
 	herd  bool   // watch the lowest blocking node instead of the highest
-	wakes *int   // counts how often waiting clients were woken
+	wakes *int   // number of times that waiting clients were woken
 }
 
 // hold is a place in the queue for the lock.

@@ -14,7 +14,7 @@ type state struct {
 	tree
 	zxid     Zxid
 	sessions []*session // sorted by ID
-	losses   SessionID  // how often all data was lost; session IDs contain it, because zxids then start again
+	losses   SessionID  // number of times all data was lost; part of session IDs, because zxids then start again
 }
 
 // session is a client's session, as all members know it.

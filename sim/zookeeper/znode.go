@@ -48,14 +48,14 @@ type Stat struct {
 	Czxid          Zxid      // zxid of the transaction that created it
 	Mzxid          Zxid      // zxid of the last transaction that set its data
 	Pzxid          Zxid      // zxid of the last transaction that created or deleted a child
-	Version        int64     // how often the data has been set since its creation
-	Cversion       int64     // how often a child has been created or deleted
+	Version        int64     // number of times the data has been set since its creation
+	Cversion       int64     // number of times a child has been created or deleted
 	EphemeralOwner SessionID // ID of the session if the znode is ephemeral, otherwise 0
 	NumChildren    int64
 
 	// The fields below are sent only in ZooKeeper's own protocol.
 	Ctime, Mtime int64 // in ms since the Unix epoch, by the clock of the member that received the request
-	Aversion     int64 // how often the access list has been set
+	Aversion     int64 // number of times the access list has been set
 	DataLength   int64 // in bytes
 }
 
@@ -66,7 +66,7 @@ type znode struct {
 	null                bool // the data is null, which differs from empty data
 	czxid, mzxid, pzxid Zxid
 	version             int64
-	creates             int64 // how many children were ever created; also the number of the next sequential child
+	creates             int64 // number of children that were ever created; also the number of the next sequential child
 	owner               SessionID
 	by                  history.Attempt // the attempt that created it
 	sequential          bool
