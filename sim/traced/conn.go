@@ -27,7 +27,7 @@ type Conn struct {
 	inode    uint64
 	six      bool // the socket was created for the domain AF_INET6
 	state    state
-	dialled  bool
+	dialed   bool
 	end      int // the machine's end; -1: none
 	port     int // port of the process's end
 	dialler  *thread
@@ -120,7 +120,7 @@ func (t *thread) connect() outcome {
 		return t.errs(unix.EAFNOSUPPORT)
 	case c.state == open:
 		return t.errs(unix.EISCONN)
-	case c.dialled && c.state == dialing:
+	case c.dialed && c.state == dialing:
 		return t.errs(unix.EALREADY)
 	case c.state == failed:
 		return t.errs(t.p.taken(c))
@@ -167,7 +167,7 @@ func (c *Conn) attach(own int) (err error) {
 		return err
 	}
 	m.ports++
-	c.dialled, c.port = true, firstPort+m.ports%20000
+	c.dialed, c.port = true, firstPort+m.ports%20000
 	c.p.conns = append(c.p.conns, c)
 	return nil
 }
@@ -279,7 +279,7 @@ func (c *Conn) Finish() {
 
 // Reset breaks the connection. After the process has read what is left, it gets ECONNRESET.
 func (c *Conn) Reset() {
-	if c.state == dialing && c.dialled {
+	if c.state == dialing && c.dialed {
 		c.Refuse(false)
 		return
 	}
@@ -416,7 +416,7 @@ func (t *thread) getsockname() outcome {
 	if c == nil {
 		return passes
 	}
-	if !c.dialled {
+	if !c.dialed {
 		return t.givesAddress(c, unspecified)
 	}
 	host := netip.AddrFrom4([4]byte{10, 255, 0, byte(slices.Index(c.p.m.processes, c.p.first) + 1)})

@@ -197,7 +197,7 @@ func (c *Conn) tcpState() byte {
 	switch {
 	case c.state == open:
 		return established
-	case c.state == dialing && c.dialled:
+	case c.state == dialing && c.dialed:
 		return sent
 	}
 	return closed
