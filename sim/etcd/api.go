@@ -183,8 +183,8 @@ func (q *apiCall) get() *Status {
 	})
 }
 
-// keyRange returns the range of the keys of the objects that a request concerns: one object, all objects of a
-// namespace, or all objects.
+// keyRange returns the range of keys that a request concerns: the key of one object, of all objects in a namespace, or
+// of all objects.
 func (q *apiCall) keyRange() (key, end string) {
 	key = LeaseObjects
 	if q.namespace != "" {
@@ -212,9 +212,8 @@ func (q *apiCall) list() *Status {
 	})
 }
 
-// sent decodes and checks the object in the request's body. If the object can be decoded but its content is invalid,
-// sent returns both the object and the failure, because the API server checks the namespace and the version before the
-// content.
+// sent decodes and checks the object in the request's body. If the object's content is invalid, sent returns both the
+// object and the failure. This is because the API server checks the namespace and the version before the content.
 func (q *apiCall) sent() (l *object, failed *Status) {
 	media, _, _ := strings.Cut(q.ContentType, ";")
 	if media != "" && strings.TrimSpace(media) != "application/json" {

@@ -54,7 +54,7 @@ func (s *server) checkOp(o *Op) error {
 	return nil
 }
 
-// branch returns the operations of the branch of a txn that is executed. held reports whether the conditions held.
+// branch returns the operations in the chosen branch of a txn. held reports whether the txn's conditions held.
 func (s *server) branch(t *Txn) (ops []Op, held bool) {
 	for i := range t.Conditions {
 		if !s.store.holds(&t.Conditions[i]) {

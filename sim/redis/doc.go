@@ -6,8 +6,8 @@
 // append-only file and its fsyncs (store/file.go), the commands and scripts of locks (command.go, package lua), and the
 // node itself: connections, transactions, restarts, replication, publish and subscribe.
 //
-// Unmodified client libraries can use the node. It supports RESP2 and RESP3. Clients that keep a cache are told
-// which keys to forget (tracking.go).
+// Unmodified client libraries can use the node. It supports RESP2 and RESP3. Clients that keep a cache are told which
+// keys to forget (tracking.go).
 //
 // Goals: a client cannot distinguish the node from Redis 7.0 by its replies. If the node simulates Redis 8.4 or Tair
 // ([Version]), the same holds as far as their documentation says. A key expires at exactly the instant at which Redis
@@ -36,10 +36,10 @@
 //
 // # Persistence
 //
-// The append-only file is a log of effects: relative expiries are stored as absolute times, scripts and transactions
-// are replaced with the writes that they made, and the expiry of a key is stored as a deletion. [store.Policy]
-// describes how much of the file survives a loss of power. A background fsync continues while the process is paused,
-// since the kernel does the work. WAITAOF waits for it (waitaof.go). Rewriting the file is not modeled.
+// The append-only file is a log of effects: relative expiries are stored as absolute times, and the expiry of a key is
+// stored as a deletion. Scripts and transactions are replaced with the writes that they made. [store.Policy] describes
+// how much of the file survives a loss of power. A background fsync continues while the process is paused, since the
+// kernel does the work. WAITAOF waits for it (waitaof.go). Rewriting the file is not modeled.
 //
 // # Replication
 //
@@ -68,15 +68,15 @@
 // replica as soon as it hears of the new one, and loses what it alone had accepted. Connections stay open.
 //
 // What a member knows about its cluster outlives its process, as nodes.conf does, whatever happens to its data.
-// Operators can move a slot (CLUSTER SETSLOT), but not its keys (MIGRATE). Members neither join nor leave, replicas do
-// not migrate to other masters, and a failover that an operator orders does not wait until the replica has caught up
+// Operators can move a slot (CLUSTER SETSLOT), but not its keys (MIGRATE). Members neither join nor leave, and replicas
+// do not migrate to other masters. A failover that an operator orders does not wait until the replica has caught up
 // (FORCE, TAKEOVER). Messages that clients publish reach the subscribers of all members.
 //
 // # Publish and subscribe
 //
-// Messages are pushed to the clients that are subscribed at that moment, at the end of the turn of the event loop,
-// together with the turn's replies. They reach the subscribers of replicas in the stream of effects. They are not
-// written to the file.
+// Messages are pushed to the clients that are subscribed at that moment. They are sent at the end of the turn of the
+// event loop, together with the turn's replies. They reach the subscribers of replicas in the stream of effects. They
+// are not written to the file.
 //
 // Messages about keys (notify-keyspace-events) are sent in the same way, in the order in which the keys change. Each
 // node sends them to its own subscribers. A master reports the expiry of a key when it deletes the key; a replica

@@ -16,8 +16,8 @@ import (
 // deleted, but whose DEL did not arrive, is recorded as set again, with an empty By. Data that a deposed master
 // accepted later is recorded as lost when its data is replaced by the new master's. A replica may also drop keys
 // because its master came back from a restart without them. The replica records these keys with the reason that was
-// recorded at the master. When a node becomes master again, whether it was deposed or not, it records what has happened
-// to all keys that exist according to its own records, because a reader of the history relies on these records.
+// recorded at the master. When a node becomes master again, even if it was never deposed, it records what has happened
+// to all keys that exist according to its own records. A reader of the history relies on these records.
 //
 // Each group of a run needs a Group of its own. The zero Group is ready to use.
 type Group struct {

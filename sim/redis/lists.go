@@ -9,8 +9,8 @@ import (
 
 // This file implements the list commands that wait for an element. A waiting client is served as soon as the command,
 // transaction or script that created the list has ended, before anything else is executed. Clients are served in the
-// order in which they began to wait, as if each popped the element itself at that moment. So a transaction that watches
-// the list notices when the element appears and when it disappears.
+// order in which they began to wait, as if each client popped the element itself at that moment. So a transaction that
+// watches the list notices when the element appears and when it disappears.
 
 // popBlocking implements BLPOP and BRPOP. pop is the command that is executed when there is an element.
 func popBlocking(pop string) func(n *Node, args []string) {

@@ -77,7 +77,7 @@ func TestScriptsMissNothingSilently(t *testing.T) {
 	}
 }
 
-// TestWhatTablesOfScriptsBecomeInRESP3 checks that Lua tables which represent RESP3 types give the same replies as in a
+// TestWhatTablesOfScriptsBecomeInRESP3 checks that Lua tables that represent RESP3 types give the same replies as in a
 // real Redis.
 func TestWhatTablesOfScriptsBecomeInRESP3(t *testing.T) {
 	real := startRealRedis(t).dial()

@@ -1,8 +1,8 @@
 package redis
 
-// This file implements the part of CLIENT TRACKING that remembers which client has read which key, and which clients
-// want to be notified of changes to any key with a given prefix. It works like tracking.c of Redis 7.0, but without a
-// limit on the number of keys and without redirection.
+// This file implements the part of CLIENT TRACKING that remembers which client has read which key. It also remembers
+// which clients want to be notified of changes to any key with a given prefix. It works like tracking.c of Redis 7.0,
+// but without a limit on the number of keys and without redirection.
 
 import (
 	"maps"

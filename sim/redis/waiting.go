@@ -246,7 +246,7 @@ func (n *Node) leaveLine(b *blocked) {
 	n.released = append(n.released, b.c)
 }
 
-// proceed serves the clients that wait for lists which have been created. It also executes requests that arrived behind
+// proceed serves the clients that wait for lists that have been created. It also executes requests that arrived behind
 // a waiting request, once that request no longer waits. It repeats these steps until nothing is left to do.
 func (n *Node) proceed() {
 	if n.proceeding {

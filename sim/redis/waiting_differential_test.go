@@ -103,8 +103,8 @@ func mustParse(t *testing.T, text string) time.Duration {
 }
 
 // waits8 are situations in which Redis 8 replies differently from 7.0. Redis 8 executes a request again after the
-// request has waited, lets scripts call commands that wait, and refuses timeouts that are too long (blocked.c and
-// timeout.c of 7.4, although the documentation of BLPOP still describes 7.0).
+// request has waited, lets scripts call commands that wait, and refuses timeouts that are too long. The sources are
+// blocked.c and timeout.c of 7.4; the documentation of BLPOP still describes 7.0.
 var waits8 = []struct{ steps, conn1, of7 string }{
 	{"1 BLPOP a b 0; 2 MULTI; 2 RPUSH b x; 2 RPUSH a y; 2 EXEC", "[a y]", "[b x]"},
 	{"1 BLPOP a b 0; 2 MULTI; 2 RPUSH b x; 2 SET a y; 2 EXEC", wrongType, "[b x]"},

@@ -117,8 +117,8 @@ func (t *thread) getitimer() outcome {
 	return t.gives(0)
 }
 
-// alarms implements the system call alarm. It takes the time in seconds and returns how many seconds the previous alarm
-// had left, rounded to the nearest second, but at least 1 if any time was left.
+// alarms implements the system call alarm. It takes the time in seconds, and returns the time that the previous alarm
+// had left. The result is rounded to the nearest second, but is at least 1 if any time was left.
 func (t *thread) alarms() outcome {
 	left := t.p.remaining(t.p.alarm)
 	t.p.setAlarm(int64(uint32(t.regs.Rdi))*1e9, 0)

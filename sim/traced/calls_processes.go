@@ -15,9 +15,9 @@ func returning(id int) []byte { return append(le.AppendUint32([]byte{0xb8}, uint
 // asking is the machine code of a function that asks the kernel for the process ID: mov eax, 39; syscall.
 var asking = []byte{0xb8, unix.SYS_GETPID, 0, 0, 0, 0x0f, 0x05}
 
-// getpid returns the process ID to the thread. Some libraries ask for the ID before each request. So if the call comes
-// from a function like that of the C library, getpid changes the function's code so that it returns the ID without a
-// system call. If the code cannot be changed, the function continues to make the system call.
+// getpid returns the process ID to the thread. Some libraries ask for the ID before each request. Therefore, if the
+// call comes from a function like the C library's getpid, the function's code is replaced with code that returns the ID
+// without a system call. If the code cannot be replaced, the function continues to make the system call.
 func (t *thread) getpid() outcome {
 	code, at := make([]byte, len(asking)), t.regs.Rip-uint64(len(asking))
 	shared := slices.ContainsFunc(t.p.members, func(o *Process) bool { return o.lender != nil })

@@ -434,9 +434,9 @@ func (t *thread) getpeername() outcome {
 	return t.givesAddress(c, c.To)
 }
 
-// shutdown checks a thread's request to shut down a connection, and lets the kernel execute it. If the process can
-// write nothing more after the shutdown, the machine treats the connection as closed, because a server closes the
-// connection when a client has sent everything.
+// shutdown checks a thread's request to shut down a connection, and lets the kernel execute it. If the process can no
+// longer write, the machine treats the connection as closed, because a server closes the connection when a client has
+// sent everything.
 func (t *thread) shutdown() outcome {
 	c := t.connOf()
 	if c == nil {

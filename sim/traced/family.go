@@ -33,7 +33,7 @@ type family struct {
 	shared      sharedFiles
 }
 
-// kin describes how a process is related to the others of its family.
+// kin describes how a process is related to the other processes of its family.
 type kin struct {
 	parent  *Process // nil: init
 	group   int      // number of its process group

@@ -48,9 +48,9 @@ type Tracer struct {
 }
 
 // NewTracer returns a Tracer, which creates machines on the calling thread. The calling goroutine must be locked to
-// this thread. number chooses the CPU on which the machines and their processes run: number 0 means an allowed CPU that
-// depends on the ID of the calling process, number 1 means the allowed CPU after it, and so on, beginning again after
-// the last. busy is how much CPU time a thread may use without making a modeled system call; 0 means 4 s.
+// this thread. number chooses the CPU on which the machines and their processes run. Consecutive numbers choose
+// consecutive CPUs, beginning again after the last one; the CPU for number 0 depends on the ID of the calling process.
+// busy is how much CPU time a thread may use without making a modeled system call; 0 means 4 s.
 func NewTracer(number int, busy time.Duration) (t *Tracer, err error) {
 	t = &Tracer{busy: cmp.Or(busy, 4*time.Second), pageFD: -1, listener: -1, checkpoints: map[string]*checkpoint{}}
 	if t.pageFD, t.page, err = sharedPage(); err != nil {

@@ -68,7 +68,8 @@ func (t *thread) timerCreate() outcome {
 	return t.gives(0)
 }
 
-// notifies reads from a sigevent what the timer does when it expires. It returns false if the sigevent is invalid.
+// notifies decodes a sigevent, which specifies what the timer does when it expires. It returns false if the sigevent is
+// invalid.
 func (x *posixTimer) notifies(event []byte) bool {
 	how, id := le.Uint32(event[12:]), int(int32(le.Uint32(event[16:])))
 	x.value, x.signal = le.Uint64(event), unix.Signal(int32(le.Uint32(event[8:])))

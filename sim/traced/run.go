@@ -305,7 +305,7 @@ func (t *thread) goesOn() {
 	t.p.m.runnable = append(t.p.m.runnable, t)
 }
 
-// recheck unblocks the threads that wait for files which are now ready.
+// recheck unblocks the threads that wait for files that are now ready.
 func (f *family) recheck() {
 	f.dirty = false
 	for _, p := range f.members {

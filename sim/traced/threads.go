@@ -76,8 +76,8 @@ func (t *thread) signalStack() ([]byte, error) {
 	return stack, nil
 }
 
-// asks makes a thread that has stopped at the entry of a system call execute another system call first. It returns the
-// result of the other call.
+// asks makes a stopped thread execute an extra system call, and returns the result of this call. The thread must have
+// stopped at the entry of another system call, which it makes afterward.
 func (t *thread) asks(nr uint64, args ...uint64) (result int64, err error) {
 	entry := t.regs
 	r := entry

@@ -1,7 +1,7 @@
 // Package zookeeper models the parts of a ZooKeeper ensemble that locks need: znodes (ephemeral, sequential,
 // containers) with access lists, sessions with timeouts, multi and watches. It also models the client library, which
-// keeps a session alive and moves it from member to member, reports the states CONNECTED, SUSPENDED and LOST, and has
-// calls that may end without a reply.
+// keeps a session alive, moves it from member to member, and reports the states CONNECTED, SUSPENDED and LOST. Its
+// calls may end without a reply.
 //
 // Members use only ZooKeeper's own protocol (package jute). The modeled client sends the same frames as a user's client
 // library, which connects through package front.
@@ -27,9 +27,9 @@
 //
 // All members agree, through the log, on the connection to which a session belongs, whereas ZooKeeper's leader keeps it
 // only in memory. Therefore a late request on an earlier connection is refused with SESSIONMOVED even after a change of
-// leader, and an earlier connection is closed at once, whereas ZooKeeper closes it when it next writes. When a session
-// ends, its ephemeral znodes are removed in the order of their creation, whereas ZooKeeper uses the order of a hash
-// table.
+// leader. An earlier connection is closed at once, whereas ZooKeeper closes it when it next writes to it. When a
+// session ends, its ephemeral znodes are removed in the order of their creation, whereas ZooKeeper uses the order of a
+// hash table.
 //
 // A container is removed within a minute after the removal of its last child, by the leader's clock. The times of a
 // znode are from the clock of the member that received the request, whereas ZooKeeper uses the leader's clock. Nothing

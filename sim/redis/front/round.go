@@ -58,7 +58,7 @@ func kindOf(args []string) (kind, key string) {
 }
 
 // markAcquired marks the request that has acquired a key of the lock. e is the record of the acquired key. If the
-// client has sent several requests to the same server at the same time, markAcquired marks the last of them, because a
+// client has sent several requests to the same server at the same time, markAcquired marks the last of them: a
 // transaction acquires its keys when its EXEC is executed.
 func (r round) markAcquired(e *history.Event) {
 	for _, q := range slices.Backward(r) {

@@ -39,9 +39,9 @@ type Entry struct {
 // Data is the data of a node. Strings, deadlines and owners are stored in the map keys, and all other values in
 // miniredis.
 //
-// Invariant: every key in miniredis is also in the map. Every key in the map is also in miniredis, except for a string
-// that is not lent to miniredis at the moment, and for a hash whose fields are all hidden. miniredis itself stores no
-// deadlines.
+// Invariant: every key in miniredis is also in the map. Every key in the map is also in miniredis, with two exceptions:
+// a string of which miniredis has no copy at the moment (see the field lent), and a hash whose fields are all hidden.
+// miniredis itself stores no deadlines.
 type Data struct {
 	mini *miniredis.Miniredis
 	DB   *miniredis.RedisDB // code outside Data that changes a key in it must then call Settle for the key
