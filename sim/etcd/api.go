@@ -143,8 +143,8 @@ func (q *apiCall) selectField(selector string) *Status {
 
 func (q *apiCall) key() string { return LeaseObjects + q.namespace + "/" + q.name }
 
-// shown decodes the object in a key's value. It adds the fields that clients see but the value does not contain.
-func shown(k *KeyValue) *object {
+// objectOf decodes the object in a key's value. It adds the fields that clients see but the value does not contain.
+func objectOf(k *KeyValue) *object {
 	var l object
 	if json.Unmarshal([]byte(k.Value), &l) != nil {
 		l.Spec = map[string]any{}
@@ -178,7 +178,7 @@ func (q *apiCall) get() *Status {
 		if !found {
 			return notFound(q.name)
 		}
-		q.r.Reply(Answer(200, shown(&keys[i].KeyValue)))
+		q.r.Reply(Answer(200, objectOf(&keys[i].KeyValue)))
 		return nil
 	})
 }
@@ -202,7 +202,7 @@ func (q *apiCall) list() *Status {
 		key, end := q.keyRange()
 		from, to := span(keys, key, end)
 		for i := from; i < to; i++ {
-			item := shown(&keys[i].KeyValue)
+			item := objectOf(&keys[i].KeyValue)
 			item.Kind, item.APIVersion = "", "" // kind and version appear once, in the list itself
 			items = append(items, item)
 		}
@@ -212,9 +212,10 @@ func (q *apiCall) list() *Status {
 	})
 }
 
-// sent decodes and checks the object in the request's body. If the object's content is invalid, sent returns both the
-// object and the failure. This is because the API server checks the namespace and the version before the content.
-func (q *apiCall) sent() (l *object, failed *Status) {
+// bodyObject decodes and checks the object in the request's body. If the object's content is invalid, bodyObject
+// returns both the object and the failure. This is because the API server checks the namespace and the version before
+// the content.
+func (q *apiCall) bodyObject() (l *object, failed *Status) {
 	media, _, _ := strings.Cut(q.ContentType, ";")
 	if media != "" && strings.TrimSpace(media) != "application/json" {
 		return nil, Failure(415, "UnsupportedMediaType", "the body of the request was in an unknown format - accepted "+
@@ -249,8 +250,8 @@ func (q *apiCall) sent() (l *object, failed *Status) {
 	return l, q.check(l)
 }
 
-// stored encodes the object as the value of a key.
-func (l *object) stored() string {
+// encode encodes the object as the value of a key.
+func (l *object) encode() string {
 	delete(l.Metadata, "resourceVersion")
 	b, err := json.Marshal(l)
 	if err != nil {
@@ -260,7 +261,7 @@ func (l *object) stored() string {
 }
 
 func (q *apiCall) create() *Status {
-	l, failed := q.sent()
+	l, failed := q.bodyObject()
 	if l == nil {
 		return failed
 	}
@@ -296,12 +297,12 @@ func (q *apiCall) put(l *object, version int64, fallback func() *Status) {
 		l.Metadata["creationTimestamp"] = nil // omitted: it would come from a wall clock, which members do not read
 	}
 	l.Kind, l.APIVersion = "Lease", leasesVersion
-	value := l.stored()
+	value := l.encode()
 	q.commit(func(revision int64, held bool) *Status {
 		if !held {
 			return fallback()
 		}
-		q.r.Reply(Answer(code, shown(&KeyValue{Key: q.key(), Value: value, Mod: revision})))
+		q.r.Reply(Answer(code, objectOf(&KeyValue{Key: q.key(), Value: value, Mod: revision})))
 		return nil
 	}, version, Op{Kind: Put, Key: q.key(), Value: value})
 }
@@ -324,7 +325,7 @@ func (q *apiCall) commit(done func(revision int64, held bool) *Status, version i
 // update replaces an object if it still has the version given in the request. An update without a version is refused if
 // the object exists. If the object does not exist, update creates it, as the API server does for Lease objects.
 func (q *apiCall) update() *Status {
-	l, failed := q.sent()
+	l, failed := q.bodyObject()
 	if l == nil {
 		return failed
 	}
@@ -338,7 +339,7 @@ func (q *apiCall) update() *Status {
 		k, uid := q.store.get(q.key()), l.text("uid")
 		was := ""
 		if k != nil {
-			was = shown(&k.KeyValue).text("uid")
+			was = objectOf(&k.KeyValue).text("uid")
 		}
 		switch {
 		case uid != "" && uid != was:
@@ -359,12 +360,12 @@ func (q *apiCall) update() *Status {
 		case failed != nil:
 			return failed
 		}
-		old := shown(&k.KeyValue)
+		old := objectOf(&k.KeyValue)
 		for _, field := range []string{"uid", "creationTimestamp"} {
 			l.Metadata[field] = old.Metadata[field]
 		}
 		// the object is unchanged, so watchers get no event
-		if l.Kind, l.APIVersion = "Lease", leasesVersion; l.stored() == k.Value {
+		if l.Kind, l.APIVersion = "Lease", leasesVersion; l.encode() == k.Value {
 			q.r.Reply(Answer(200, old))
 			return nil
 		}
@@ -386,7 +387,7 @@ func (q *apiCall) delete() *Status {
 		if k == nil {
 			return notFound(q.name)
 		}
-		uid, version, wants := shown(&k.KeyValue).text("uid"), format(k.Mod), o.Preconditions
+		uid, version, wants := objectOf(&k.KeyValue).text("uid"), format(k.Mod), o.Preconditions
 		switch {
 		case wants.UID != nil && *wants.UID != uid:
 			return conflictBecause("Lease.coordination.k8s.io", q.name, "the UID in the precondition (%s) does not "+
@@ -397,7 +398,7 @@ func (q *apiCall) delete() *Status {
 				*wants.ResourceVersion, version)
 		}
 		done := &Status{Kind: "Status", APIVersion: "v1", Status: "Success"}
-		done.about(q.name).Details.UID = uid
+		done.withName(q.name).Details.UID = uid
 		q.commit(func(_ int64, held bool) *Status {
 			if !held {
 				return conflict(q.name)

@@ -33,30 +33,30 @@ func Failure(code int, reason, format string, args ...any) *Status {
 		Reason: reason, Code: code}
 }
 
-// about stores the name of a Lease object in the details of a Status.
-func (s *Status) about(name string) *Status {
+// withName stores the name of a Lease object in the details of a Status.
+func (s *Status) withName(name string) *Status {
 	s.Details = &StatusDetails{Name: name, Group: "coordination.k8s.io", Kind: "leases"}
 	return s
 }
 
 func notFound(name string) *Status {
-	return Failure(404, "NotFound", "%s %q not found", leasesResource, name).about(name)
+	return Failure(404, "NotFound", "%s %q not found", leasesResource, name).withName(name)
 }
 
 func exists(name string) *Status {
-	return Failure(409, "AlreadyExists", "%s %q already exists", leasesResource, name).about(name)
+	return Failure(409, "AlreadyExists", "%s %q already exists", leasesResource, name).withName(name)
 }
 
 func conflict(name string) *Status {
 	return Failure(409, "Conflict",
 		"Operation cannot be fulfilled on %s %q: the object has been modified; please apply "+
-			"your changes to the latest version and try again", leasesResource, name).about(name)
+			"your changes to the latest version and try again", leasesResource, name).withName(name)
 }
 
 // conflictBecause returns a conflict that has a reason other than an outdated version.
 func conflictBecause(resource, name, format string, args ...any) *Status {
 	return Failure(409, "Conflict", "Operation cannot be fulfilled on %s %q: %s", resource, name,
-		fmt.Sprintf(format, args...)).about(name)
+		fmt.Sprintf(format, args...)).withName(name)
 }
 
 func invalid(name, format string, args ...any) *Status {

@@ -37,7 +37,7 @@ func (q *apiCall) watch() *Status {
 		if version == 0 {
 			first, last := span(keys, from, to)
 			for _, k := range keys[first:last] {
-				b = append(b, event("ADDED", shown(&k.KeyValue))...)
+				b = append(b, event("ADDED", objectOf(&k.KeyValue))...)
 			}
 			version = revision
 		}
@@ -93,12 +93,12 @@ func (s *server) showObjects(m *raft.Member, w *watcher) {
 			switch {
 			case c.deleted:
 				kind = "DELETED"
-				k = all[s.latest(c.Key, i)].KeyValue
+				k = all[s.previousChange(c.Key, i)].KeyValue
 				k.Mod = c.Mod
 			case c.Version == 1:
 				kind = "ADDED"
 			}
-			b = append(b, event(kind, shown(&k))...)
+			b = append(b, event(kind, objectOf(&k))...)
 			key = key.Text(c.Key)
 		}
 		if b != nil {
@@ -108,9 +108,9 @@ func (s *server) showObjects(m *raft.Member, w *watcher) {
 	w.next = max(w.next, s.store.revision+1)
 }
 
-// latest returns the index of a key's last change before the change with the given index.
-func (s *server) latest(key string, before int) int {
-	for before--; s.store.changes[before].Key != key; before-- {
+// previousChange returns the index of a key's last change before the change with the given index.
+func (s *server) previousChange(key string, index int) int {
+	for index--; s.store.changes[index].Key != key; index-- {
 	}
-	return before
+	return index
 }

@@ -54,8 +54,8 @@ func (s *server) checkOp(o *Op) error {
 	return nil
 }
 
-// branch returns the operations in the chosen branch of a txn. held reports whether the txn's conditions held.
-func (s *server) branch(t *Txn) (ops []Op, held bool) {
+// branch returns the operations in the chosen branch of a txn. met reports whether the txn's conditions are met.
+func (s *server) branch(t *Txn) (ops []Op, met bool) {
 	for i := range t.Conditions {
 		if !s.store.holds(&t.Conditions[i]) {
 			return t.Else, false

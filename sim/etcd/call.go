@@ -109,9 +109,9 @@ func (c Call) Ops() (then, otherwise []Op) {
 	return then, nil
 }
 
-// Owned returns the single key that a call puts or deletes, or "" if there is none. deletes is true if the call deletes
-// the key. For a txn, Owned returns the first such key in the Then branch.
-func (c Call) Owned() (key string, deletes bool) {
+// Owned returns the single key that a call puts or deletes, or "" if there is none. isDelete is true if the call
+// deletes the key. For a txn, Owned returns the first such key in the Then branch.
+func (c Call) Owned() (key string, isDelete bool) {
 	ops, _ := c.Ops()
 	for i := range ops {
 		if o := &ops[i]; (o.Kind == Put || o.Kind == Delete) && o.End == "" {

@@ -74,9 +74,9 @@ func NotSimulated(path string) bool {
 	return slices.Contains(notSimulated[path[:at]], path[at:])
 }
 
-// unknown returns the error for a method that cannot be called. If etcd has the method, the error says that the method
-// is not simulated. Otherwise it is gRPC's own error.
-func unknown(path string) error {
+// unknownMethod returns the error for a method that cannot be called. If etcd has the method, the error says that the
+// method is not simulated. Otherwise it is gRPC's own error.
+func unknownMethod(path string) error {
 	service, method, found := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	switch {
 	case NotSimulated(path):
@@ -127,7 +127,7 @@ func (s *server) serveRPC(m *raft.Member, r *sim.Incoming) {
 	serve, known := methods[c.Path]
 	switch {
 	case !known:
-		q.refuse(unknown(c.Path))
+		q.refuse(unknownMethod(c.Path))
 		return
 	case c.What == Finishes:
 		if c.Path == keepAlivePath { // etcd's other streams end only when they are reset

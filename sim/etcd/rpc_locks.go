@@ -73,13 +73,13 @@ func (q *rpc) serveCampaign() error {
 	})
 }
 
-// enter puts the caller's key into the queue. It calls won when no key in the queue is older.
-func (q *rpc) enter(l lockRequest, unreadable error, won func(*wait, header)) error {
+// enter puts the caller's key into the queue. It calls onWin when no key in the queue is older.
+func (q *rpc) enter(l lockRequest, unreadable error, onWin func(*wait, header)) error {
 	if unreadable != nil {
 		return errUnreadable(unreadable)
 	}
 	w := q.begin(l.name)
-	w.lease, w.ttl, w.won = l.lease, sessionTTL, won
+	w.lease, w.ttl, w.won = l.lease, sessionTTL, onWin
 	if w.lease != 0 {
 		q.standInLine(w, &l)
 		return nil
@@ -113,7 +113,7 @@ func (q *rpc) standInLine(w *wait, l *lockRequest) {
 			return
 		}
 		_ = readFields(reply, &w.created, &w.entered)
-		if q.oldest(w) && q.finish(w) {
+		if q.isOldest(w) && q.finish(w) {
 			h := q.header(q.m)
 			h.revision = w.entered
 			w.won(w, h)
@@ -171,8 +171,8 @@ func (s *server) abandon(m *raft.Member, isGone func(*wait) bool) {
 	}
 }
 
-// oldest reports whether the wait's key is the oldest in the queue.
-func (s *server) oldest(w *wait) bool {
+// isOldest reports whether the wait's key is the oldest in the queue.
+func (s *server) isOldest(w *wait) bool {
 	from, to := s.store.span(w.prefix, prefixEnd(w.prefix))
 	return !slices.ContainsFunc(s.store.keys[from:to], func(k keyValue) bool { return k.Create < w.created })
 }
@@ -184,12 +184,12 @@ func (s *server) checkWaits(m *raft.Member) {
 		switch {
 		case w.observe != nil:
 			w.observe()
-		case w.created == 0 || w.checking || !s.oldest(w):
+		case w.created == 0 || w.checking || !s.isOldest(w):
 		default:
 			w.checking = true
 			m.ReadIndex(func(err error) {
 				w.checking = false
-				if err == nil && s.oldest(w) && s.finish(w) {
+				if err == nil && s.isOldest(w) && s.finish(w) {
 					w.won(w, s.header(m))
 				}
 			})

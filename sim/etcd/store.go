@@ -124,8 +124,8 @@ func (s *store) remove(revision int64, from, to int) {
 }
 
 // query executes a range. It returns the number of keys in the range and, in the requested order, the requested keys.
-// more reports whether the limit has left some keys out.
-func (s *store) query(o *Op) (count int, found []*keyValue, more bool) {
+// hasMore reports whether the limit has left some keys out.
+func (s *store) query(o *Op) (count int, found []*keyValue, hasMore bool) {
 	keys := s.keys
 	if o.Revision > 0 {
 		keys = s.asOf(o.Revision)
@@ -144,9 +144,9 @@ func (s *store) query(o *Op) (count int, found []*keyValue, more bool) {
 		slices.SortStableFunc(found, func(a, b *keyValue) int { return compare(o, a, b) })
 	}
 	if o.Limit > 0 && o.Limit < len(found) {
-		found, more = found[:o.Limit], true
+		found, hasMore = found[:o.Limit], true
 	}
-	return count, found, more
+	return count, found, hasMore
 }
 
 // within reports whether lo <= n <= hi, where hi = 0 means no upper bound.

@@ -19,7 +19,7 @@ type workload struct {
 }
 
 func (w *workload) begin(seed uint64, opts sim.Options, c Config) {
-	w.again(seed, opts, c)
+	w.rerun(seed, opts, c)
 	w.acked = nil
 }
 

@@ -20,7 +20,7 @@ func BenchmarkStart(b *testing.B) {
 	l := newLab(b, 3, Config{})
 	b.ReportAllocs()
 	for b.Loop() {
-		l.again(7, sim.Options{Delay: sim.Delay{Lo: ms, Hi: ms}}, Config{})
+		l.rerun(7, sim.Options{Delay: sim.Delay{Lo: ms, Hi: ms}}, Config{})
 		l.Run(l.Now()+sim.Time(10*ms), nil)
 	}
 }

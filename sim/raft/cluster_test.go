@@ -106,8 +106,8 @@ func newLab(t testing.TB, members int, c Config) *lab {
 	return l
 }
 
-// again starts another run with the same cluster and reuses the cluster's memory.
-func (l *lab) again(seed uint64, opts sim.Options, c Config) {
+// rerun starts another run with the same cluster and reuses the cluster's memory.
+func (l *lab) rerun(seed uint64, opts sim.Options, c Config) {
 	l.World.Reset(seed, opts)
 	l.Cluster.Reset(c)
 	l.AddTo(l.World.AddServer)

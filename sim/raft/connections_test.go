@@ -49,7 +49,7 @@ func TestEndedLeaderIsReplacedAtOnceAndASilentOneLater(t *testing.T) {
 	} {
 		for seed := range uint64(20) {
 			l := newLab(t, 3, connectedMembers)
-			l.again(seed, sim.Options{Delay: sim.Delay{Lo: ms, Hi: 5 * ms}}, connectedMembers)
+			l.rerun(seed, sim.Options{Delay: sim.Delay{Lo: ms, Hi: 5 * ms}}, connectedMembers)
 			l.schedule(at, func() { test.fault(l) })
 			if got := l.ledFrom(at); got < test.least || got > test.most {
 				t.Errorf("%s, seed %d: another leads after %v, want %v to %v", test.name, seed, got, test.least,

@@ -78,7 +78,7 @@ func TestACrashedLeaderIsReplacedWithinTwoElectionTimeoutsAndALittle(t *testing.
 	var late []string
 	for seed := range uint64(50) {
 		l := newLab(t, 3, Config{})
-		l.again(seed, sim.Options{Delay: sim.Delay{Lo: ms, Hi: 5 * ms}}, Config{})
+		l.rerun(seed, sim.Options{Delay: sim.Delay{Lo: ms, Hi: 5 * ms}}, Config{})
 		l.schedule(500*ms, func() { l.Stop("m-1", sim.PowerLoss) })
 		if l.Run(sim.Time(500*ms+2*time.Second+100*ms),
 			func() bool { return l.Now() > sim.Time(500*ms) && len(l.leaders()) == 1 }) {
@@ -118,7 +118,7 @@ func TestAMemberRemembersItsTermAndVote(t *testing.T) {
 func TestAReadWaitsUntilTheMemberHasCaughtUp(t *testing.T) {
 	for seed := range uint64(50) {
 		l := newLab(t, 3, Config{})
-		l.again(seed, sim.Options{Delay: sim.Delay{Lo: ms, Hi: 5 * ms}}, Config{})
+		l.rerun(seed, sim.Options{Delay: sim.Delay{Lo: ms, Hi: 5 * ms}}, Config{})
 		l.schedule(5*ms, func() { l.Stop("m-3", sim.PowerLoss) })
 		for i := range 5 {
 			l.ask(time.Duration(10+10*i)*ms, 1, time.Second, "write", "x")

@@ -294,9 +294,9 @@ var clusterLooks = []string{
 	"CLUSTER INFO", "CLUSTER NODES", "CLUSTER SHARDS", "CLUSTER SLOTS", "CLUSTER REPLICAS @redis-1",
 	"CLUSTER SLAVES @redis-1-replica-1"}
 
-// alike returns those parts of the reply to the command look that must be the same on both clusters. look is one of
-// clusterLooks.
-func alike(look, reply string, address *strings.Replacer) string {
+// comparableParts returns those parts of the reply to the command look that must be the same on both clusters. look is
+// one of clusterLooks.
+func comparableParts(look, reply string, address *strings.Replacer) string {
 	v, _ := resp.Parse([]byte(reply))
 	var lines []string
 	switch look {
@@ -347,10 +347,10 @@ func (c *realCluster) sameLooks(after ...clusterStep) {
 		for node := range clusterNodes {
 			ask := clusterStep{node: node, command: look}
 			replies := playSimulated(c.t, append(slices.Clone(after), clusterStep{command: "settle"}, ask))
-			want := alike(look, replies[len(replies)-1], strings.NewReplacer())
+			want := comparableParts(look, replies[len(replies)-1], strings.NewReplacer())
 			var got string
 			c.await(func() bool {
-				got = alike(look, c.control[node].do(clusterWords(c.identified(look))...), c.address)
+				got = comparableParts(look, c.control[node].do(clusterWords(c.identified(look))...), c.address)
 				return got == want
 			}, func() string {
 				return fmt.Sprintf("%s on %s\nthe node says\n%s\nand Redis\n%s", look, clusterNodes[node], want, got)

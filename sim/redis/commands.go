@@ -251,8 +251,8 @@ func unknownSub(v Version, command, sub string) string {
 	return "ERR unknown subcommand '" + clip(sub, 128) + "'. Try " + strings.ToUpper(command) + " HELP."
 }
 
-// unknown returns the error for a command that Redis does not have, or that is not simulated.
-func unknown(v Version, args []string) string {
+// unknownCommand returns the error for a command that Redis does not have, or that is not simulated.
+func unknownCommand(v Version, args []string) string {
 	if why := refusedBecause(v, strings.ToLower(args[0])); why != "" {
 		return notSimulated(strings.ToLower(args[0]), why)
 	}

@@ -106,8 +106,8 @@ func TestEveryCommandIsSimulatedOrRefused(t *testing.T) {
 }
 
 // TestFlagsOfCommandsAreThoseOfRedis checks that the node and Redis agree on which commands may change data, and on
-// which commands scripts must not call. It omits commands that have subcommands, because in the node they have the
-// flags of their subcommands.
+// which commands scripts must not call. It omits commands that have subcommands, because in the node such a command has
+// the flags of its subcommands.
 func TestFlagsOfCommandsAreThoseOfRedis(t *testing.T) {
 	for _, l := range readCommands(t, Redis7) {
 		c, _ := simulated(Redis7, l.name)

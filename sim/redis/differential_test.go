@@ -39,11 +39,11 @@ func (v vocabulary) bound() string {
 		"1e400", " 1", "1700000000000")
 }
 
-// later draws a TTL that outlasts the test.
-func (v vocabulary) later() string { return v.one("100000", "200000", "500000000") }
+// longTTL draws a TTL that outlasts the test.
+func (v vocabulary) longTTL() string { return v.one("100000", "200000", "500000000") }
 
-// soon draws a TTL, in the unit of the command, that is short enough to expire when the test moves the clock.
-func (v vocabulary) soon() string { return v.one("1", "2", "50", "100", "1500") }
+// shortTTL draws a TTL, in the unit of the command, that is short enough to expire when the test moves the clock.
+func (v vocabulary) shortTTL() string { return v.one("1", "2", "50", "100", "1500") }
 
 // moment and second draw absolute times around the start of the test, in ms and s.
 func (v vocabulary) moment() string {
@@ -80,7 +80,7 @@ func (v vocabulary) several(least int, draw func() string) []string {
 // for a library of functions, and F for the name of a function. "K+" means one or more keys.
 func (v vocabulary) spell(pattern string) []string {
 	draws := map[string]func() string{"K": v.key, "V": v.value, "M": v.member, "I": v.index, "S": v.score, "B": v.bound,
-		"T": v.later, "P": v.soon, "A": v.moment, "E": v.second, "C": v.channel, "X": v.pattern,
+		"T": v.longTTL, "P": v.shortTTL, "A": v.moment, "E": v.second, "C": v.channel, "X": v.pattern,
 		"W": v.wait, "N": v.classes, "L": v.library, "F": v.function}
 	var args []string
 	for _, word := range strings.Fields(pattern) {

@@ -95,8 +95,8 @@ func (n *Node) lostBefore(h *store.Holding) bool {
 	return g != nil && n.repl.recorded != nil && g.lost[h.Title()] != ""
 }
 
-// divergent reports whether h was set on n after n had been deposed.
-func (n *Node) divergent(h *store.Holding) bool {
+// isDivergent reports whether h was set on n after n had been deposed.
+func (n *Node) isDivergent(h *store.Holding) bool {
 	return n.repl.recorded != nil && !n.repl.recorded[h.Title()]
 }
 
@@ -110,7 +110,7 @@ func (g *Group) resynced(n *Node, was *store.Snapshot) {
 			continue
 		}
 		why := g.lost[h.Title()]
-		if why == "" && n.divergent(&h) {
+		if why == "" && n.isDivergent(&h) {
 			why = history.LostInFailover
 		}
 		if why != "" && n.data.Now > h.Deadline {

@@ -278,15 +278,15 @@ func (n *Node) checkPeers() {
 	n.judgeCluster()
 }
 
-// pingOldest pings the member that has been silent the longest or, if all is true, every member. In a large cluster,
-// Redis considers only five random members and pings one of them.
-func (n *Node) pingOldest(all bool) {
+// pingOldest pings the member that has been silent the longest. If everyone is true, it pings every member instead. In
+// a large cluster, Redis considers only five random members and pings one of them.
+func (n *Node) pingOldest(everyone bool) {
 	var oldest *peer
 	for _, p := range n.member.peers {
 		if p == n.member.self || p.pinged != 0 {
 			continue
 		}
-		if all {
+		if everyone {
 			n.ping(p)
 		} else if oldest == nil || p.pong < oldest.pong {
 			oldest = p

@@ -10,15 +10,15 @@ import (
 )
 
 // startRealPair starts a real master and its replica on ports of this machine, and waits until they are in sync. path
-// is the path of redis-server. more contains additional arguments for both servers. It returns a connection to each
-// server, and the master's address.
-func startRealPair(t *testing.T, path string, more ...string) (pair [2]*realRedis, master string) {
+// is the path of redis-server. extra contains additional arguments for both servers. startRealPair returns a connection
+// to each server, and the master's address.
+func startRealPair(t *testing.T, path string, extra ...string) (pair [2]*realRedis, master string) {
 	t.Helper()
 	for i := range pair {
 		host, port := testkit.FreeAddress(t)
 		args := []string{"--port", port, "--bind", host, "--save", "", "--dir", t.TempDir(),
 			"--repl-diskless-sync-delay", "0"}
-		args = append(args, more...)
+		args = append(args, extra...)
 		if i == 0 {
 			master = host + " " + port
 		} else {

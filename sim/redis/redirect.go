@@ -34,7 +34,7 @@ func (n *Node) redirection(c *nodeCommand, args []string) string {
 	asking := n.asking
 	if c.Name != "exec" || n.transaction() == nil {
 		keys := c.keysOf(args)
-		return n.away(keys, c.stored(keys), c.Flags&write != 0, asking, c.toShard())
+		return n.redirectError(keys, c.storedKeys(keys), c.Flags&write != 0, asking, c.toShard())
 	}
 	var keys []string
 	writes := false
@@ -42,23 +42,25 @@ func (n *Node) redirection(c *nodeCommand, args []string) string {
 		q := n.find(queued[0])
 		keys, writes = append(keys, q.keysOf(queued)...), writes || q.Flags&write != 0
 	}
-	return n.away(keys, keys, writes, asking, false) // Redis 7.0 treats shard channels in a transaction as keys
+	// Redis 7.0 treats shard channels in a transaction as keys.
+	return n.redirectError(keys, keys, writes, asking, false)
 }
 
 // toShard reports whether the keys of a command are shard channels.
 func (c *nodeCommand) toShard() bool { return isOneOf(c.Name, "SPUBLISH", "SSUBSCRIBE") }
 
-// stored returns the keys that the node stores: all keys of the command, or none if they are shard channels.
-func (c *nodeCommand) stored(keys []string) []string {
+// storedKeys returns the keys that the node stores: all keys of the command, or none if they are shard channels.
+func (c *nodeCommand) storedKeys(keys []string) []string {
 	if c.toShard() {
 		return nil
 	}
 	return keys
 }
 
-// away returns the error for a request with the given keys, or "" if this node serves the request. stored contains the
-// keys that are not shard channels. Replicas also serve messages on shard channels, even while the cluster is down.
-func (n *Node) away(keys, stored []string, writes, asking, toShard bool) string {
+// redirectError returns the error for a request with the given keys, or "" if this node serves the request. stored
+// contains the keys that are not shard channels. Replicas also serve messages on shard channels, even while the cluster
+// is down.
+func (n *Node) redirectError(keys, stored []string, writes, asking, toShard bool) string {
 	if len(keys) == 0 {
 		return ""
 	}
@@ -181,7 +183,7 @@ func (n *Node) outOfReach(c *nodeCommand, args []string) string {
 		return "" // Redis first checks whether writes are refused
 	}
 	keys := c.keysOf(args)
-	switch where := n.away(keys, c.stored(keys), c.Flags&write != 0, n.asking, false); {
+	switch where := n.redirectError(keys, c.storedKeys(keys), c.Flags&write != 0, n.asking, false); {
 	case where == "":
 		return ""
 	case strings.HasPrefix(where, "CLUSTERDOWN The"):

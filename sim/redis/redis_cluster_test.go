@@ -40,10 +40,10 @@ func newMembers(t *testing.T, seed uint64, replicas int, timeout time.Duration) 
 	return c
 }
 
-// others lists all members except one.
-func (c *cluster) others(than sim.ProcessID) (list []sim.ProcessID) {
+// membersExcept lists all members except one.
+func (c *cluster) membersExcept(excluded sim.ProcessID) (list []sim.ProcessID) {
 	for _, name := range c.names {
-		if name != than {
+		if name != excluded {
 			list = append(list, name)
 		}
 	}
@@ -151,8 +151,8 @@ func TestAFailedMemberIsReplacedByItsReplica(t *testing.T) {
 func TestAMasterCutOffStopsServing(t *testing.T) {
 	for seed := range uint64(20) {
 		c := newMembers(t, seed, 1, 2*time.Second)
-		c.at(time.Second, func() { c.cut("redis-2", c.others("redis-2")...) })
-		c.at(10*time.Second, func() { c.heal("redis-2", c.others("redis-2")...) })
+		c.at(time.Second, func() { c.cut("redis-2", c.membersExcept("redis-2")...) })
+		c.at(10*time.Second, func() { c.heal("redis-2", c.membersExcept("redis-2")...) })
 		var stops, takes time.Duration
 		c.client("client-1", 10*ms, func(s *session) {
 			s.Sleep(time.Second)

@@ -106,7 +106,7 @@ func (s *groupOfThree) restart(m *member) {
 	m.wall += int64(s.r.IntN(3)-1) * int64(time.Second) // the clock was set while the node was down
 	m.up = true
 	m.node.Start(host{m, s})
-	s.same("after a restart of "+string(m.name), m, was)
+	s.checkData("after a restart of "+string(m.name), m, was)
 }
 
 // promote makes a replica the master, and the others its replicas.
@@ -124,7 +124,7 @@ func (s *groupOfThree) promote(m *member) {
 			was = dataOf(m.arrived)
 		}
 	}
-	s.same("after the promotion of "+string(m.name), m, was)
+	s.checkData("after the promotion of "+string(m.name), m, was)
 }
 
 // list describes keys, without the information that only the records need.
@@ -144,8 +144,8 @@ func list(keys []store.Key) string {
 	return b.String()
 }
 
-// same fails the test unless a node has the given data.
-func (s *groupOfThree) same(when string, m *member, was []store.Key) {
+// checkData fails the test unless a node has the given data.
+func (s *groupOfThree) checkData(when string, m *member, was []store.Key) {
 	s.t.Helper()
 	is := m.node.Keys()
 	if list(is) != list(was) {

@@ -160,7 +160,7 @@ func (r *rig) jump(m *manyClients, by time.Duration) string {
 	m.jump(by)
 	r.server.setClock(m.wall)
 	for i := range r.real {
-		if trouble := r.same(m, i, nil, values(m.came[i])); trouble != "" {
+		if trouble := r.compareNext(m, i, nil, values(m.came[i])); trouble != "" {
 			return trouble
 		}
 	}
@@ -184,7 +184,7 @@ func (r *rig) sendToBoth(m *manyClients, s step) string {
 	if m.waits(s.conn) {
 		least = 0
 	}
-	if trouble := r.same(m, s.conn, s.args, max(values(m.came[s.conn]), least)); trouble != "" {
+	if trouble := r.compareNext(m, s.conn, s.args, max(values(m.came[s.conn]), least)); trouble != "" {
 		return trouble
 	}
 	if reply := m.came[s.conn]; reply != "" && reply[0] != '-' && reply != "+QUEUED\r\n" {
@@ -196,17 +196,17 @@ func (r *rig) sendToBoth(m *manyClients, s step) string {
 		if i == s.conn {
 			continue
 		}
-		if trouble := r.same(m, i, nil, values(m.came[i])); trouble != "" {
+		if trouble := r.compareNext(m, i, nil, values(m.came[i])); trouble != "" {
 			return trouble
 		}
 	}
 	return r.sameWaiting(m)
 }
 
-// same compares the next values that the node and Redis have sent on a connection. count is the number of values. args
-// is the command that was sent on the connection, if any. It returns a description of the difference, or "" if there is
-// none.
-func (r *rig) same(m *manyClients, conn int, args []string, count int) string {
+// compareNext compares the next values that the node and Redis have sent on a connection. count is the number of
+// values. args is the command that was sent on the connection, if any. It returns a description of the difference, or
+// "" if there is none.
+func (r *rig) compareNext(m *manyClients, conn int, args []string, count int) string {
 	got := m.came[conn]
 	want, err := r.real[conn].await(count)
 	alike := got == want

@@ -49,7 +49,7 @@ func eval(byHash, readOnly bool) func(n *Node, args []string) {
 		}
 		find := n.scripts.load
 		if byHash {
-			find = n.scripts.known
+			find = n.scripts.lookUp
 		}
 		if t := find(args[1]); t != nil {
 			n.runScript(t, keys, argv, readOnly)
@@ -101,7 +101,7 @@ func (n *Node) callFromScript(args []string, resp3 bool) (reply []byte, trouble 
 	switch {
 	case c == nil:
 		if refusedBecause(n.cfg.Version, strings.ToLower(args[0])) != "" {
-			return nil, unknown(n.cfg.Version, args)
+			return nil, unknownCommand(n.cfg.Version, args)
 		}
 		return nil, "ERR Unknown Redis command called from script"
 	case c.Flags&noScript != 0:
@@ -131,7 +131,7 @@ func script(n *Node, args []string) {
 	case "exists":
 		n.data.ReplyLen(len(args) - 2)
 		for _, sha := range args[2:] {
-			n.data.ReplyBool(n.scripts.known(sha) != nil)
+			n.data.ReplyBool(n.scripts.lookUp(sha) != nil)
 		}
 	case "flush":
 		if len(args) > 3 || len(args) == 3 && !isOneOf(args[2], "SYNC", "ASYNC") {

@@ -69,9 +69,9 @@ func (s *scripts) load(text string) *compiledScript {
 	return t
 }
 
-// known returns the script with the given SHA-1 digest. It returns nil if the script has not been loaded since the node
-// started or since the last SCRIPT FLUSH.
-func (s *scripts) known(sha string) *compiledScript {
+// lookUp returns the script with the given SHA-1 digest. It returns nil if the script has not been loaded since the
+// node started or since the last SCRIPT FLUSH.
+func (s *scripts) lookUp(sha string) *compiledScript {
 	t := s.bySHA[sha]
 	if t == nil {
 		t = s.bySHA[strings.ToLower(sha)]

@@ -33,8 +33,8 @@ func selectDB(n *Node, args []string) {
 	n.data.ReplyOK()
 }
 
-// now implements TIME, which returns the seconds and microseconds of the node's wall clock.
-func now(n *Node, _ []string) {
+// serverTime implements TIME, which returns the seconds and microseconds of the node's wall clock.
+func serverTime(n *Node, _ []string) {
 	micros := n.data.Wall / 1000
 	n.data.ReplyLen(2)
 	n.data.ReplyBulk(strconv.FormatInt(micros/1_000_000, 10))

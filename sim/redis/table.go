@@ -40,8 +40,8 @@ func (n *Node) find(name string) *nodeCommand {
 	return n.commands[strings.ToLower(name)]
 }
 
-// own makes a row for the table nodeCommands.
-func own(name string, arity int, flags flag, run func(n *Node, args []string)) nodeCommand {
+// row makes a row for the table nodeCommands.
+func row(name string, arity int, flags flag, run func(n *Node, args []string)) nodeCommand {
 	return nodeCommand{&command{Name: name, Arity: arity, Flags: flags}, run}
 }
 
@@ -72,8 +72,8 @@ func (c nodeCommand) forVersions(v versionRange) nodeCommand {
 // byVersion returns the rows for a command that scripts may call in Redis 8 but not in Redis 7.0. (Redis itself changed
 // this in 7.2.)
 func byVersion(name string, arity int, flags flag, keys keyRange, run func(n *Node, args []string)) []nodeCommand {
-	return []nodeCommand{own(name, arity, flags|noScript, run).withKeys(keys).forVersions(before8),
-		own(name, arity, flags, run).withKeys(keys).forVersions(only8)}
+	return []nodeCommand{row(name, arity, flags|noScript, run).withKeys(keys).forVersions(before8),
+		row(name, arity, flags, run).withKeys(keys).forVersions(only8)}
 }
 
 // clientSubs are the subcommands of CLIENT before Redis 8. clientSubs8 returns those of Redis 8.
@@ -89,56 +89,56 @@ func clientSubs8() arities {
 // nodeCommands are the commands that concern connections, scripts, other nodes and the node itself, and the commands
 // that wait.
 var nodeCommands = slices.Concat([]nodeCommand{
-	own("multi", 1, noScript|immediate, multi),
-	own("exec", 1, noScript|immediate, execQueue),
-	own("discard", 1, noScript|immediate, discard),
-	own("watch", -2, noScript|immediate, watch).withKeys(allKeys),
-	own("unwatch", 1, noScript, unwatch),
+	row("multi", 1, noScript|immediate, multi),
+	row("exec", 1, noScript|immediate, execQueue),
+	row("discard", 1, noScript|immediate, discard),
+	row("watch", -2, noScript|immediate, watch).withKeys(allKeys),
+	row("unwatch", 1, noScript, unwatch),
 
-	own("eval", -3, noScript, eval(false, false)),
-	own("evalsha", -3, noScript, eval(true, false)),
-	own("eval_ro", -3, noScript, eval(false, true)),
-	own("evalsha_ro", -3, noScript, eval(true, true)),
-	own("script", -2, noScript, script).withSubs(arities{"load": 3, "exists": -3, "flush": -2}),
+	row("eval", -3, noScript, eval(false, false)),
+	row("evalsha", -3, noScript, eval(true, false)),
+	row("eval_ro", -3, noScript, eval(false, true)),
+	row("evalsha_ro", -3, noScript, eval(true, true)),
+	row("script", -2, noScript, script).withSubs(arities{"load": 3, "exists": -3, "flush": -2}),
 
-	own("fcall", -3, noScript|calls, fcall(false)),
-	own("fcall_ro", -3, noScript|calls, fcall(true)),
-	own("function", -2, noScript, functions).withSubs(arities{"load": -3, "delete": 3, "list": -2, "flush": -2}).
+	row("fcall", -3, noScript|calls, fcall(false)),
+	row("fcall_ro", -3, noScript|calls, fcall(true)),
+	row("function", -2, noScript, functions).withSubs(arities{"load": -3, "delete": 3, "list": -2, "flush": -2}).
 		withWriters("load", "delete", "flush"),
 
-	own("publish", 3, 0, publish(toChannels)),
-	own("spublish", 3, 0, publish(toShards)),
-	own("subscribe", -2, noScript|listener, subscribe(toChannels)),
-	own("psubscribe", -2, noScript|listener, subscribe(toPatterns)),
-	own("ssubscribe", -2, noScript|listener, subscribe(toShards)),
-	own("unsubscribe", -1, noScript|listener, unsubscribe(toChannels)),
-	own("punsubscribe", -1, noScript|listener, unsubscribe(toPatterns)),
-	own("sunsubscribe", -1, noScript|listener, unsubscribe(toShards)),
-	own("pubsub", -2, 0, pubSub).
+	row("publish", 3, 0, publish(toChannels)),
+	row("spublish", 3, 0, publish(toShards)),
+	row("subscribe", -2, noScript|listener, subscribe(toChannels)),
+	row("psubscribe", -2, noScript|listener, subscribe(toPatterns)),
+	row("ssubscribe", -2, noScript|listener, subscribe(toShards)),
+	row("unsubscribe", -1, noScript|listener, unsubscribe(toChannels)),
+	row("punsubscribe", -1, noScript|listener, unsubscribe(toPatterns)),
+	row("sunsubscribe", -1, noScript|listener, unsubscribe(toShards)),
+	row("pubsub", -2, 0, pubSub).
 		withSubs(arities{"channels": -2, "shardchannels": -2, "numsub": -2, "shardnumsub": -2, "numpat": 2}),
 
-	own("ping", -1, listener, ping),
-	own("echo", 2, 0, echo),
-	own("select", 2, 0, selectDB),
-	own("time", 1, 0, now),
-	own("role", 1, noScript, role),
-	own("replicaof", 3, noScript, replicaOf),
-	own("slaveof", 3, noScript, replicaOf),
-	own("info", -1, 0, info),
-	own("config", -2, noScript, config).withSubs(arities{"get": -3, "set": -4}),
-	own("hello", -1, noScript, hello),
-	own("client", -2, noScript, client).withSubs(clientSubs).forVersions(before8),
-	own("client", -2, noScript, client).withSubs(clientSubs8()).forVersions(only8),
-	own("auth", -2, noScript, auth),
-	own("cluster", -2, 0, cluster).withSubs(clusterSubs),
-	own("readonly", 1, 0, readsFromReplica(true)),
-	own("readwrite", 1, 0, readsFromReplica(false)),
-	own("asking", 1, 0, asks),
-	own("quit", -1, noScript|immediate|listener, quit),
-	own("reset", 1, noScript|immediate|listener, reset),
+	row("ping", -1, listener, ping),
+	row("echo", 2, 0, echo),
+	row("select", 2, 0, selectDB),
+	row("time", 1, 0, serverTime),
+	row("role", 1, noScript, role),
+	row("replicaof", 3, noScript, replicaOf),
+	row("slaveof", 3, noScript, replicaOf),
+	row("info", -1, 0, info),
+	row("config", -2, noScript, config).withSubs(arities{"get": -3, "set": -4}),
+	row("hello", -1, noScript, hello),
+	row("client", -2, noScript, client).withSubs(clientSubs).forVersions(before8),
+	row("client", -2, noScript, client).withSubs(clientSubs8()).forVersions(only8),
+	row("auth", -2, noScript, auth),
+	row("cluster", -2, 0, cluster).withSubs(clusterSubs),
+	row("readonly", 1, 0, readsFromReplica(true)),
+	row("readwrite", 1, 0, readsFromReplica(false)),
+	row("asking", 1, 0, asks),
+	row("quit", -1, noScript|immediate|listener, quit),
+	row("reset", 1, noScript|immediate|listener, reset),
 },
 	byVersion("wait", 3, 0, noKey, wait),
-	[]nodeCommand{own("waitaof", 4, 0, waitAOF).forVersions(only8)},
+	[]nodeCommand{row("waitaof", 4, 0, waitAOF).forVersions(only8)},
 	byVersion("blpop", -3, write, keysLast, popBlocking("LPOP")),
 	byVersion("brpop", -3, write, keysLast, popBlocking("RPOP")),
 	byVersion("blmove", 6, write, twoKeys, blmove),
@@ -156,7 +156,7 @@ func (n *Node) dispatch(args []string) {
 	c := n.find(args[0])
 	if c == nil {
 		n.takeAsking("")
-		n.refuse(nil, unknown(n.cfg.Version, args))
+		n.refuse(nil, unknownCommand(n.cfg.Version, args))
 		return
 	}
 	trouble := c.refusalOf(n.cfg.Version, args)

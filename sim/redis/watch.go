@@ -124,7 +124,7 @@ func (s *Sentinel) failOver(g *group, now time.Duration) {
 		g.enter(selecting, now)
 	case selecting:
 		if g.promoting == nil {
-			g.promoting = s.best(g, now)
+			g.promoting = s.chooseReplica(g, now)
 		}
 		if g.promoting == nil {
 			g.abort()
@@ -189,9 +189,10 @@ func (s *Sentinel) selectable(g *group, w *watched, now time.Duration) bool {
 	return w != g.master && !w.down && s.reachable(w, now) && now-w.info <= fresh && w.linkDown <= 10*s.cfg.DownAfter
 }
 
-// best returns the replica to promote, or nil if there is none. Among the replicas that may be promoted, it is the one
-// with the highest offset in its last INFO. If several have this offset, the first in the group's order is chosen.
-func (s *Sentinel) best(g *group, now time.Duration) *watched {
+// chooseReplica returns the replica to promote, or nil if there is none. Among the replicas that may be promoted, it is
+// the one with the highest offset in its last INFO. If several have this offset, the first in the group's order is
+// chosen.
+func (s *Sentinel) chooseReplica(g *group, now time.Duration) *watched {
 	var best *watched
 	for _, w := range g.nodes {
 		if s.selectable(g, w, now) && (best == nil || w.last.Offset > best.last.Offset) {
@@ -210,7 +211,7 @@ func (s *Sentinel) sendNext(g *group, now time.Duration) {
 	if slices.ContainsFunc(g.nodes, func(w *watched) bool { return w.sentAfter && !w.follows }) {
 		return
 	}
-	for _, w := range g.others() {
+	for _, w := range g.otherReplicas() {
 		if !w.follows && w.linked {
 			w.sentAfter, w.sentAt = true, now
 			s.assign(w, g.promoting, now)
@@ -219,8 +220,8 @@ func (s *Sentinel) sendNext(g *group, now time.Duration) {
 	}
 }
 
-// others returns all replicas except the one that is being promoted.
-func (g *group) others() []*watched {
+// otherReplicas returns all replicas except the one that is being promoted.
+func (g *group) otherReplicas() []*watched {
 	return slices.DeleteFunc(slices.Clone(g.nodes), func(w *watched) bool { return w == g.master || w == g.promoting })
 }
 
@@ -232,7 +233,7 @@ func (s *Sentinel) allFollow(g *group, now time.Duration) bool {
 		return false
 	}
 	late := now-g.since > s.cfg.FailoverTimeout
-	for _, w := range g.others() {
+	for _, w := range g.otherReplicas() {
 		switch {
 		case w.follows || w.down && !late:
 		case !late:

@@ -175,7 +175,7 @@ func (t *thread) clockNanosleep() outcome {
 const yieldTime = 20 * tick
 
 func (t *thread) schedYield() outcome {
-	if t.p.m.others() {
+	if t.p.m.othersCanRun() {
 		t.finish(0)
 		return yields
 	}

@@ -187,7 +187,7 @@ func (p *Process) saves() (one member, err error) {
 	if p.ended || p.lender != nil || p.sharesMemory() {
 		return one, errUncopied
 	}
-	if one.files, err = p.held(); err != nil {
+	if one.files, err = p.openFiles(); err != nil {
 		return one, err
 	}
 	if err := p.allowsCopying(); err != nil {

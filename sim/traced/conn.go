@@ -75,7 +75,7 @@ func (t *thread) socket() outcome {
 		return t.errs(unix.EACCES)
 	}
 	m := t.p.m
-	fd := t.through(func(r *unix.PtraceRegs) { r.Rdi, r.Rdx = unix.AF_UNIX, 0 })
+	fd := t.passThrough(func(r *unix.PtraceRegs) { r.Rdi, r.Rdx = unix.AF_UNIX, 0 })
 	if fd < 0 {
 		return answered
 	}
@@ -123,7 +123,7 @@ func (t *thread) connect() outcome {
 	case c.dialed && c.state == dialing:
 		return t.errs(unix.EALREADY)
 	case c.state == failed:
-		return t.errs(t.p.taken(c))
+		return t.errs(t.p.takeError(c))
 	}
 	c.To = to
 	if err := c.attach(own); err != nil {
@@ -136,7 +136,7 @@ func (t *thread) connect() outcome {
 	case c.state == open:
 		return t.gives(0)
 	case c.state == failed:
-		return t.errs(t.p.taken(c))
+		return t.errs(t.p.takeError(c))
 	case flags&unix.O_NONBLOCK != 0:
 		return t.errs(unix.EINPROGRESS)
 	}
@@ -144,8 +144,8 @@ func (t *thread) connect() outcome {
 	return t.blocks(block{conn: c, ready: func(bool) bool { return false }})
 }
 
-// taken clears the pending error of a connection and returns it.
-func (p *Process) taken(c *Conn) unix.Errno {
+// takeError clears the pending error of a connection and returns it.
+func (p *Process) takeError(c *Conn) unix.Errno {
 	e := c.error
 	c.error = 0
 	if e == 0 {
@@ -160,10 +160,10 @@ const firstPort = 40000
 // junk is the number of bytes that make a socket unwritable: more than a quarter of its buffer.
 const junk = 1 << 16
 
-// attach connects a process's socket to the machine. own is a duplicate of the socket's descriptor.
-func (c *Conn) attach(own int) (err error) {
+// attach connects a process's socket to the machine. socket is a duplicate of the process's descriptor.
+func (c *Conn) attach(socket int) (err error) {
 	m := c.p.m
-	if c.end, err = m.attached(own); err != nil {
+	if c.end, err = m.attached(socket); err != nil {
 		return err
 	}
 	m.ports++
@@ -172,17 +172,17 @@ func (c *Conn) attach(own int) (err error) {
 	return nil
 }
 
-// attached connects a process's socket to the machine and returns the machine's end. own is a duplicate of the socket's
-// descriptor.
-func (m *Tracer) attached(own int) (end int, err error) {
-	if err := unix.Connect(own, &m.address); err != nil {
+// attached connects a process's socket to the machine and returns the machine's end. socket is a duplicate of the
+// process's descriptor.
+func (m *Tracer) attached(socket int) (end int, err error) {
+	if err := unix.Connect(socket, &m.address); err != nil {
 		return -1, err
 	}
 	end, _, err = unix.Accept4(m.listener, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
 	if err != nil {
 		return -1, err
 	}
-	if err = unix.Sendto(own, make([]byte, junk), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, nil); err != nil {
+	if err = unix.Sendto(socket, make([]byte, junk), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, nil); err != nil {
 		unix.Close(end)
 		return -1, err
 	}
@@ -217,7 +217,7 @@ func (c *Conn) Refuse(timedOut bool) {
 	}
 	c.hangUp()
 	if c.dialler != nil {
-		c.decided(c.p.taken(c))
+		c.decided(c.p.takeError(c))
 		return
 	}
 	c.decided(0)

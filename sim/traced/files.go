@@ -73,9 +73,9 @@ func sameFile(p *Process, a int, q *Process, b int) (bool, error) {
 	return order == 0, nil
 }
 
-// held lists the open files of a process, except those that every process has from the start. If a file cannot be
+// openFiles lists the open files of a process, except those that every process has from the start. If a file cannot be
 // copied, the error names it.
-func (p *Process) held() (files []heldFile, err error) {
+func (p *Process) openFiles() (files []heldFile, err error) {
 	dir := "/proc/" + strconv.Itoa(p.pid)
 	list, err := os.ReadDir(dir + "/fd")
 	if err != nil {

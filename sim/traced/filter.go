@@ -90,9 +90,9 @@ func filter() []byte {
 		unix.SockFilter{Code: give, K: unix.SECCOMP_RET_ALLOW}))
 }
 
-// stricter returns a seccomp program that is added when a program replaces its standard output or error. From then on,
-// each write stops the thread.
-func stricter() []byte {
+// stricterFilter returns a seccomp program that is added when a program replaces its standard output or error. From
+// then on, each write stops the thread.
+func stricterFilter() []byte {
 	return encoded([]unix.SockFilter{{Code: load, K: callNumber}, {Code: ifEqual, Jf: 1, K: unix.SYS_WRITE},
 		{Code: give, K: unix.SECCOMP_RET_TRACE}, {Code: give, K: unix.SECCOMP_RET_ALLOW}})
 }
@@ -112,7 +112,7 @@ func (t *thread) replacesOutput() outcome {
 	if t.p.replaced {
 		return passes
 	}
-	program := stricter()
+	program := stricterFilter()
 	sp := t.regs.Rsp - 256 // below the part of the stack that the thread may use
 	head := le.AppendUint64(le.AppendUint64(nil, uint64(len(program)/8)), sp+16)
 	added := append(head, program...)
@@ -121,7 +121,7 @@ func (t *thread) replacesOutput() outcome {
 		t.p.m.fail(t, t.name, "and its stack cannot be written")
 		return gone
 	}
-	result := t.through(func(r *unix.PtraceRegs) {
+	result := t.passThrough(func(r *unix.PtraceRegs) {
 		r.Orig_rax, r.Rdi, r.Rsi, r.Rdx = unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER,
 			unix.SECCOMP_FILTER_FLAG_TSYNC, sp
 	})

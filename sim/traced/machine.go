@@ -50,9 +50,9 @@ type Tracer struct {
 // NewTracer returns a Tracer, which creates machines on the calling thread. The calling goroutine must be locked to
 // this thread. number chooses the CPU on which the machines and their processes run. Consecutive numbers choose
 // consecutive CPUs, beginning again after the last one; the CPU for number 0 depends on the ID of the calling process.
-// busy is how much CPU time a thread may use without making a modeled system call; 0 means 4 s.
-func NewTracer(number int, busy time.Duration) (t *Tracer, err error) {
-	t = &Tracer{busy: cmp.Or(busy, 4*time.Second), pageFD: -1, listener: -1, checkpoints: map[string]*checkpoint{}}
+// limit is how much CPU time a thread may use without making a modeled system call; 0 means 4 s.
+func NewTracer(number int, limit time.Duration) (t *Tracer, err error) {
+	t = &Tracer{busy: cmp.Or(limit, 4*time.Second), pageFD: -1, listener: -1, checkpoints: map[string]*checkpoint{}}
 	if t.pageFD, t.page, err = sharedPage(); err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (m *Machine) Run(until time.Duration, stop func() bool) error {
 			return m.err
 		}
 		if m.current == nil {
-			m.next()
+			m.chooseNext()
 		}
 		if t := m.current; t != nil {
 			m.run(t)
@@ -153,8 +153,8 @@ func (m *Machine) Run(until time.Duration, stop func() bool) error {
 	return m.err
 }
 
-// next chooses the thread that runs next.
-func (m *Machine) next() {
+// chooseNext chooses the thread that runs next.
+func (m *Machine) chooseNext() {
 	var can []int
 	for i, t := range m.runnable {
 		if t.p.paused == 0 {
@@ -172,8 +172,8 @@ func (m *Machine) next() {
 	m.runnable = slices.Delete(m.runnable, at, at+1)
 }
 
-// others reports whether another thread could run now.
-func (m *Machine) others() bool {
+// othersCanRun reports whether another thread could run now.
+func (m *Machine) othersCanRun() bool {
 	return slices.ContainsFunc(m.runnable, func(t *thread) bool { return t.p.paused == 0 })
 }
 

@@ -91,7 +91,7 @@ func (t *thread) setsockopt() outcome {
 		if v < o.least || v > o.most {
 			return t.errs(unix.EINVAL)
 		}
-		le.PutUint32(b, uint32(kept(name, v)))
+		le.PutUint32(b, uint32(storedValue(name, v)))
 	}
 	if name.name == unix.SO_RCVTIMEO && isStruct {
 		c.patience = int64(le.Uint64(b))*1e9 + int64(le.Uint64(b[8:]))*1000
@@ -103,8 +103,8 @@ func (t *thread) setsockopt() outcome {
 	return t.gives(0)
 }
 
-// kept returns the value that a read of an option returns after the option was set to v.
-func kept(name optionName, v int32) int32 {
+// storedValue returns the value that a read of an option returns after the option was set to v.
+func storedValue(name optionName, v int32) int32 {
 	const leastSent, leastReceived, congestion = 4608, 2304, 3
 	switch {
 	case slices.Contains(flags, name):

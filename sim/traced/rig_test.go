@@ -233,7 +233,7 @@ const (
 func onTheHost(t *testing.T, want string, args ...string) (printed string) {
 	t.Helper()
 	for range mostTries {
-		if printed = once(t, args...); printed == want {
+		if printed = runOnce(t, args...); printed == want {
 			break
 		}
 		t.Logf("on the host, it prints\n%s\nnot\n%s", printed, want)
@@ -241,9 +241,9 @@ func onTheHost(t *testing.T, want string, args ...string) (printed string) {
 	return printed
 }
 
-// once runs a program on the host. When the time limit expires, it kills the program and all processes that the program
-// has started.
-func once(t *testing.T, args ...string) (printed string) {
+// runOnce runs a program on the host. When the time limit expires, it kills the program and all processes that the
+// program has started.
+func runOnce(t *testing.T, args ...string) (printed string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), mostTime)
 	defer cancel()

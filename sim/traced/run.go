@@ -75,7 +75,7 @@ func (m *Machine) run(t *thread) {
 	default:
 		t.signaled(st.StopSignal())
 	}
-	if m.current == t && m.now-m.turn >= slice && m.others() {
+	if m.current == t && m.now-m.turn >= slice && m.othersCanRun() {
 		m.ends(t)
 		m.runnable = append(m.runnable, t)
 	}
@@ -104,7 +104,7 @@ func (t *thread) stop() (unix.WaitStatus, error) {
 func (p *Process) resume(t *thread) bool {
 	m := p.m
 	left := min(m.until, m.deadline())
-	if m.others() {
+	if m.othersCanRun() {
 		left = min(left, m.turn+slice)
 	}
 	// Code in the process can advance the page's clocks only at the normal rate. At any other rate, each reading makes
@@ -265,10 +265,10 @@ func (t *thread) blocks(b block) outcome {
 	return blocks
 }
 
-// through calls the function change, which modifies the arguments of a system call, and then lets the kernel execute
-// the call. The thread has stopped at the entry of the call. Afterward, through restores the thread's registers,
-// because programs rely on their values.
-func (t *thread) through(change func(r *unix.PtraceRegs)) int64 {
+// passThrough calls the function change, which modifies the arguments of a system call, and then lets the kernel
+// execute the call. The thread has stopped at the entry of the call. Afterward, passThrough restores the thread's
+// registers, because programs rely on their values.
+func (t *thread) passThrough(change func(r *unix.PtraceRegs)) int64 {
 	old := t.regs
 	change(&t.regs)
 	unix.PtraceSetRegs(t.tid, &t.regs)

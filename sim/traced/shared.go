@@ -112,7 +112,7 @@ func (t *thread) opensShared(path string, flags uint64) outcome {
 	if !peek(t.tid, at, before) || !poke(t.tid, at, name) {
 		return t.errs(unix.EFAULT)
 	}
-	t.through(func(r *unix.PtraceRegs) {
+	t.passThrough(func(r *unix.PtraceRegs) {
 		r.Orig_rax, r.Rdi, r.Rsi, r.Rdx = unix.SYS_OPEN, at, flags&^(unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW), 0
 	})
 	poke(t.tid, at, before)

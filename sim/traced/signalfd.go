@@ -92,10 +92,10 @@ func (t *thread) marksFiles() {
 // sizeOfSignal is the size of a signalfd_siginfo in bytes.
 const sizeOfSignal = 128
 
-// read handles a read of a signalfd, or makes the thread wait. own is a duplicate of the descriptor, which read closes.
-func (x *signalFile) read(t *thread, own int) outcome {
-	flags, _ := unix.FcntlInt(uintptr(own), unix.F_GETFL, 0)
-	unix.Close(own)
+// read handles a read of a signalfd, or makes the thread wait. fd is a duplicate of the descriptor, which read closes.
+func (x *signalFile) read(t *thread, fd int) outcome {
+	flags, _ := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+	unix.Close(fd)
 	to, size, ok := t.buffer()
 	switch {
 	case !ok:

@@ -224,9 +224,9 @@ func (p *Process) remembers(s sent) {
 	p.sent = append(p.sent, s)
 }
 
-// receives is called when a signal is delivered to a thread. It returns the sender of the signal. known is false if the
+// receives is called when a signal is delivered to a thread. It returns the sender of the signal. ok is false if the
 // sender is not known.
-func (t *thread) receives(sig unix.Signal) (from sender, known bool) {
+func (t *thread) receives(sig unix.Signal) (from sender, ok bool) {
 	p := t.p
 	if sig == unix.SIGALRM {
 		p.rearms()

@@ -33,7 +33,7 @@ func (t *thread) sigtimedwait() outcome {
 			}
 			return timeout
 		}
-		t.takes(unix.Signal(t.through(func(*unix.PtraceRegs) {})), r.Rsi)
+		t.takes(unix.Signal(t.passThrough(func(*unix.PtraceRegs) {})), r.Rsi)
 		return true
 	}
 	return t.waitsFor(b)

@@ -23,7 +23,7 @@ type special struct {
 // -1.
 func (t *thread) makes(flags uint64) (s special, o outcome) {
 	s.end = -1
-	fd := t.through(func(r *unix.PtraceRegs) {
+	fd := t.passThrough(func(r *unix.PtraceRegs) {
 		r.Orig_rax, r.Rdi, r.Rsi, r.Rdx = unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_STREAM|flags, 0
 	})
 	own, ok := t.p.dup(uint64(fd))

@@ -191,25 +191,25 @@ func (x *timer) jumped() {
 	}
 }
 
-// read handles a read of a timerfd, or makes the thread wait. own is a duplicate of the descriptor, which read closes.
-func (x *timer) read(t *thread, own int) outcome {
+// read handles a read of a timerfd, or makes the thread wait. fd is a duplicate of the descriptor, which read closes.
+func (x *timer) read(t *thread, fd int) outcome {
 	to, size, ok := t.buffer()
 	if !ok {
-		unix.Close(own)
+		unix.Close(fd)
 		return t.errs(unix.ENOTSOCK)
 	}
 	give := func() bool {
 		switch {
 		case x.canceled:
 			x.canceled, x.count, x.expired = false, 0, false
-			drain(own)
+			drain(fd)
 			t.finish(-int64(unix.ECANCELED))
 			return true
 		case x.count == 0:
 			return false
 		}
 		x.forward()
-		drain(own)
+		drain(fd)
 		n := x.count
 		if x.count = 0; x.expired {
 			x.expired, x.armed = false, false
@@ -221,18 +221,18 @@ func (x *timer) read(t *thread, own int) outcome {
 		t.finish(8)
 		return true
 	}
-	flags, _ := unix.FcntlInt(uintptr(own), unix.F_GETFL, 0)
+	flags, _ := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
 	switch {
 	case size < 8:
-		unix.Close(own)
+		unix.Close(fd)
 		return t.errs(unix.EINVAL)
 	case give():
-		unix.Close(own)
+		unix.Close(fd)
 		return answered
 	case flags&unix.O_NONBLOCK != 0:
-		unix.Close(own)
+		unix.Close(fd)
 		return t.errs(unix.EAGAIN)
 	}
-	return t.blocks(block{fds: []unix.PollFd{{Fd: int32(own), Events: unix.POLLIN}},
+	return t.blocks(block{fds: []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}},
 		ready: func(bool) bool { return give() }})
 }

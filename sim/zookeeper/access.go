@@ -37,8 +37,8 @@ func permits(acl []permission, perm int32, identities []string) bool {
 	})
 }
 
-// shown returns the access list that a client may see. Digests are hidden unless the client may change the list.
-func (n *znode) shown(identities []string) []permission {
+// visibleACL returns the access list that a client may see. Digests are hidden unless the client may change the list.
+func (n *znode) visibleACL(identities []string) []permission {
 	if n.permits(jute.Admin, identities) {
 		return n.entries()
 	}

@@ -13,7 +13,7 @@ func BenchmarkSchedule(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		seed++
-		s.again(seed)
+		s.rerun(seed)
 		for n := range 2 {
 			s.locker(n+1, 0, func(k *worker) { k.cycles = 2 })
 		}

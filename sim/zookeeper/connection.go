@@ -67,11 +67,11 @@ func (s *server) serve(m *raft.Member, c *connection) {
 	}
 }
 
-// behind reports whether the client has seen a higher zxid than this member. The member must then refuse the client
+// isBehind reports whether the client has seen a higher zxid than this member. The member must then refuse the client
 // (ZooKeeperServer.processConnectRequest), and the client has to try another member. If the member is a single server
 // that has lost its data, there is no other member to try. A new leader is never behind, even if it has not applied all
 // of its log yet.
-func (s *server) behind(m *raft.Member, seen Zxid) bool {
+func (s *server) isBehind(m *raft.Member, seen Zxid) bool {
 	return seen > s.zxid && (!m.Leading() || m.CaughtUp())
 }
 

@@ -13,15 +13,15 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// others returns all members except one.
-func others(id sim.ProcessID) []sim.ProcessID {
+// membersExcept returns all members except one.
+func membersExcept(id sim.ProcessID) []sim.ProcessID {
 	return slices.DeleteFunc(slices.Clone(members), func(m sim.ProcessID) bool { return m == id })
 }
 
 // disturbed runs three clients that stop working when they are SUSPENDED. It injects up to four random faults: a member
 // is cut off, paused or loses power, or a client is cut off from some of the members.
 func disturbed(s *service, seed uint64) *history.History {
-	s.again(seed)
+	s.rerun(seed)
 	r := rand.New(rand.NewPCG(seed, 1))
 	for n := range 3 {
 		s.locker(n+1, time.Duration(n)*300*ms, func(k *worker) {
@@ -33,7 +33,7 @@ func disturbed(s *service, seed uint64) *history.History {
 		at, d := time.Duration(r.IntN(15_000))*ms, time.Duration(r.IntN(15_000))*ms
 		switch r.IntN(4) {
 		case 0:
-			s.isolate(id, others(id), at, d)
+			s.isolate(id, membersExcept(id), at, d)
 		case 1:
 			s.pause(id, at, d)
 		case 2:

@@ -45,14 +45,14 @@
 // # Losing the leader
 //
 // A member that loses its leader closes all connections to clients and takes part in an election. It loses the leader
-// if it has received nothing from the leader for SyncLimit ticks, or if the leader has received nothing from it for
-// that long and closes the connection (LearnerHandler). It loses the leader at once if the leader's process ends, since
-// their connection breaks. A machine that loses power is treated like a process that is killed. A leader that is not
-// connected to a majority resigns at its next tick (Leader.lead).
+// if it has received nothing from the leader for SyncLimit ticks. It also loses the leader if the leader has received
+// nothing from the member for that long and closes the connection (LearnerHandler). If the leader's process ends, the
+// member loses the leader at once, since their connection breaks. A machine that loses power is treated like a process
+// that is killed. A leader that is not connected to a majority resigns at its next tick (Leader.lead).
 //
 // A member that is cut off continues to answer pings until it notices that it is cut off, which takes 10 s by default.
 // The leader does not learn of these pings. If a client's session timeout is shorter, its session may expire and its
-// ephemeral znodes may be removed while the client is connected and has no reason to suspect it.
+// ephemeral znodes may be removed while the client is connected. The client has no reason to suspect this.
 //
 // As in ZooKeeper, Sync asks only the leader. A leader that has been deposed without knowing it still answers, so a
 // read after a sync may be stale.

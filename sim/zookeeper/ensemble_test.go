@@ -34,7 +34,7 @@ var varied = sim.Delay{Lo: 200 * time.Microsecond, Hi: 2 * ms}
 // newService starts a run on a network with varied delays.
 func newService(t testing.TB, seed uint64) *service {
 	s := &service{World: sim.New(0, sim.Options{}), t: t, ensemble: zookeeper.NewEnsemble(zookeeper.Config{}, members)}
-	s.again(seed)
+	s.rerun(seed)
 	return s
 }
 
@@ -45,8 +45,8 @@ func newCalm(t testing.TB, c zookeeper.Config) *service {
 	return s
 }
 
-// again starts another run with the same ensemble and reuses the ensemble's memory.
-func (s *service) again(seed uint64) { s.begin(seed, varied, zookeeper.Config{}) }
+// rerun starts another run with the same ensemble and reuses the ensemble's memory.
+func (s *service) rerun(seed uint64) { s.begin(seed, varied, zookeeper.Config{}) }
 
 func (s *service) begin(seed uint64, delay sim.Delay, c zookeeper.Config) {
 	s.Reset(seed, sim.Options{Delay: delay})

@@ -16,12 +16,12 @@ const holds = "holds"
 // seeds is the number of seeds with which each scenario is run.
 const seeds = 40
 
-// always runs a scenario with many seeds and expects the same verdict each time. build prepares each run.
-func always(t *testing.T, wanted map[checker.Law]string, build func(s *service)) {
+// expectAlways runs a scenario with many seeds and expects the same verdict each time. build prepares each run.
+func expectAlways(t *testing.T, wanted map[checker.Law]string, build func(s *service)) {
 	t.Helper()
 	s := newService(t, 1)
 	for seed := range uint64(seeds) {
-		s.again(seed)
+		s.rerun(seed)
 		build(s)
 		expect(t, s.run(5*time.Minute), wanted)
 		if t.Failed() {
@@ -33,7 +33,7 @@ func always(t *testing.T, wanted map[checker.Law]string, build func(s *service))
 var sound = map[checker.Law]string{checker.LeaseExclusion: holds, checker.MutualExclusion: holds}
 
 func TestTwoClientsTakeTurns(t *testing.T) {
-	always(t, map[checker.Law]string{checker.LeaseExclusion: holds, checker.MutualExclusion: holds,
+	expectAlways(t, map[checker.Law]string{checker.LeaseExclusion: holds, checker.MutualExclusion: holds,
 		checker.TokenOrder: holds, checker.Ownership: holds}, func(s *service) {
 		for n := range 2 {
 			s.locker(n+1, 0, func(k *worker) { k.cycles = 3 })
@@ -44,7 +44,7 @@ func TestTwoClientsTakeTurns(t *testing.T) {
 const outlivedSlow = "violated by holder outlived its lease (late packet)"
 
 func TestCutOffHolderLosesItsLockToTheNextInLine(t *testing.T) {
-	always(t, map[checker.Law]string{checker.LeaseExclusion: holds, checker.MutualExclusion: outlivedSlow},
+	expectAlways(t, map[checker.Law]string{checker.LeaseExclusion: holds, checker.MutualExclusion: outlivedSlow},
 		func(s *service) {
 			s.locker(1, 0, func(k *worker) { k.hold = 20 * time.Second })
 			s.locker(2, 500*ms, nil)
@@ -53,7 +53,7 @@ func TestCutOffHolderLosesItsLockToTheNextInLine(t *testing.T) {
 }
 
 func TestListenerStopsOnSuspendedBeforeTheSessionExpires(t *testing.T) {
-	always(t, sound, func(s *service) {
+	expectAlways(t, sound, func(s *service) {
 		s.locker(1, 0, func(k *worker) { k.hold, k.listens = 20*time.Second, true })
 		s.locker(2, 500*ms, nil)
 		s.isolate("client-1", members, time.Second, 15*time.Second)
@@ -61,7 +61,7 @@ func TestListenerStopsOnSuspendedBeforeTheSessionExpires(t *testing.T) {
 }
 
 func TestReconnectBeforeExpiryKeepsTheLock(t *testing.T) {
-	always(t, sound, func(s *service) {
+	expectAlways(t, sound, func(s *service) {
 		s.locker(1, 0, func(k *worker) { k.hold = 20 * time.Second })
 		s.locker(2, 500*ms, nil)
 		s.isolate("client-1", members[:1], time.Second, 30*time.Second)
@@ -70,7 +70,7 @@ func TestReconnectBeforeExpiryKeepsTheLock(t *testing.T) {
 
 func TestPauseLongerThanTheTimeoutLosesTheLockUnnoticed(t *testing.T) {
 	for _, listens := range []bool{false, true} {
-		always(t, map[checker.Law]string{checker.LeaseExclusion: holds,
+		expectAlways(t, map[checker.Law]string{checker.LeaseExclusion: holds,
 			checker.MutualExclusion: "violated by holder outlived its lease (pause)",
 			checker.TokenOrder:      holds}, func(s *service) {
 			s.locker(1, 0, func(k *worker) { k.hold, k.listens = 20*time.Second, listens })
@@ -81,7 +81,7 @@ func TestPauseLongerThanTheTimeoutLosesTheLockUnnoticed(t *testing.T) {
 }
 
 func TestClientOfACrashedMemberMovesToAnother(t *testing.T) {
-	always(t, sound, func(s *service) {
+	expectAlways(t, sound, func(s *service) {
 		s.locker(2, 0, func(k *worker) { k.hold = 20 * time.Second })
 		s.locker(1, 500*ms, nil)
 		s.losePower("zookeeper-2", time.Second, 30*time.Second)
@@ -90,7 +90,7 @@ func TestClientOfACrashedMemberMovesToAnother(t *testing.T) {
 
 func TestSessionsSurviveACrashOfTheLeader(t *testing.T) {
 	for _, first := range []int{1, 2} {
-		always(t, sound, func(s *service) {
+		expectAlways(t, sound, func(s *service) {
 			s.locker(first, 0, func(k *worker) { k.hold = 20 * time.Second })
 			s.locker(3, 500*ms, nil)
 			s.losePower("zookeeper-1", time.Second, 10*time.Second)
@@ -104,12 +104,12 @@ func TestSessionsSurviveACrashOfTheLeader(t *testing.T) {
 func TestMinorityDownHindersNobody(t *testing.T) {
 	away := map[string]func(s *service, id sim.ProcessID){
 		"without power": func(s *service, id sim.ProcessID) { s.losePower(id, 0, 2*time.Minute) },
-		"cut off":       func(s *service, id sim.ProcessID) { s.isolate(id, others(id), 0, 2*time.Minute) },
+		"cut off":       func(s *service, id sim.ProcessID) { s.isolate(id, membersExcept(id), 0, 2*time.Minute) },
 		"paused":        func(s *service, id sim.ProcessID) { s.pause(id, 0, 2*time.Minute) },
 	}
 	for _, id := range members {
 		for _, strike := range away {
-			always(t, map[checker.Law]string{checker.LeaseExclusion: holds, checker.MutualExclusion: holds,
+			expectAlways(t, map[checker.Law]string{checker.LeaseExclusion: holds, checker.MutualExclusion: holds,
 				checker.FaultTolerance: holds},
 				func(s *service) {
 					s.header.Bound = history.Of(4 * time.Second)
@@ -148,7 +148,7 @@ func TestJumpsOfWallClocksHaveNoEffect(t *testing.T) {
 }
 
 func TestFastLeaderExpiresSessionsEarly(t *testing.T) {
-	always(t, map[checker.Law]string{checker.LeaseExclusion: "violated by expired early (server clock)",
+	expectAlways(t, map[checker.Law]string{checker.LeaseExclusion: "violated by expired early (server clock)",
 		checker.MutualExclusion: "violated by expired early (server clock)"}, func(s *service) {
 		s.locker(1, 0, func(k *worker) { k.hold = 20 * time.Second })
 		s.locker(2, 500*ms, nil)
@@ -186,7 +186,7 @@ func TestWatchingTheLowestWakesTheHerd(t *testing.T) {
 		// client wakes at each release.
 		s := newService(t, 1)
 		for seed := range uint64(seeds) {
-			s.again(seed)
+			s.rerun(seed)
 			wakes := 0
 			for n := range clients {
 				s.locker(n+1, time.Duration(n)*100*ms,
@@ -203,20 +203,20 @@ func TestWatchingTheLowestWakesTheHerd(t *testing.T) {
 func TestReadersShareAndWritersExclude(t *testing.T) {
 	s := newService(t, 1)
 	for seed := range uint64(seeds) {
-		s.again(seed)
+		s.rerun(seed)
 		for n, kind := range []string{"read", "read", "write", "read", "write"} {
 			s.locker(n+1, time.Duration(n)*50*ms, func(k *worker) { k.kind, k.cycles, k.hold = kind, 2, 200*ms })
 		}
 		h := s.run(time.Minute)
 		expect(t, h, map[checker.Law]string{checker.MutualExclusion: holds})
-		if readers := together(h); readers < 2 {
+		if readers := mostHolders(h); readers < 2 {
 			t.Errorf("seed %d: never more than %d reader at once", seed, readers)
 		}
 	}
 }
 
-// together returns the maximum number of clients that held the lock at the same time.
-func together(h *history.History) int {
+// mostHolders returns the maximum number of clients that held the lock at the same time.
+func mostHolders(h *history.History) int {
 	inside, most := 0, 0
 	for i := range h.Events {
 		switch e := &h.Events[i]; {

@@ -13,7 +13,7 @@ func TestWatchFiresBeforeTheNewDataIsSeen(t *testing.T) {
 	s := newService(t, 1)
 	seen := 0
 	for seed := range uint64(200) {
-		s.again(seed)
+		s.rerun(seed)
 		s.client(1, nil, func(env sim.Env, c *zookeeper.Client) {
 			_, _, _ = c.Create(env, "", "/a", "old", zookeeper.Persistent)
 			var w zookeeper.Watch
@@ -113,7 +113,7 @@ func TestMissedEventsArriveKindByKind(t *testing.T) {
 		}
 		a := []string{"/a"}
 		ask(enter(jute.ConnectRequest{}))
-		ask(request(jute.Create, open(jute.Record(nil).Text("/a").Text("")).Int(jute.Persistent)))
+		ask(request(jute.Create, openACL(jute.Record(nil).Text("/a").Text("")).Int(jute.Persistent)))
 		ask(request(jute.SetWatches, jute.Record(nil).Long(0).Texts(a).Texts(a).Texts(a)))
 		for range 3 {
 			data, _ := env.Receive(conn, time.Second)
@@ -197,7 +197,7 @@ func TestServersAnswerAnythingWithoutHarm(t *testing.T) {
 		}
 		say(0, request(jute.Exists, nil)...)
 		say(0, request(jute.Create, jute.Record(nil).Text("/a"))...)
-		say(0, request(jute.Create, open(jute.Record(nil).Text("/b").Text("")).Int(99))...)
+		say(0, request(jute.Create, openACL(jute.Record(nil).Text("/b").Text("")).Int(99))...)
 		say(0, request(jute.SetWatches, jute.Record(nil).Long(1))...)
 		say(0, request(jute.GetData, jute.Record(nil).Text("/none").Flag(true))...)
 		say(0, request(99, nil)...)
@@ -236,5 +236,5 @@ func sessionOf(r *sim.Reply) (c jute.ConnectRequest) {
 	return jute.ConnectRequest{Session: f.Long(), Password: f.Text()}
 }
 
-// open appends an access list that gives all clients all permissions.
-func open(r jute.Record) jute.Record { return r.Int(1).Int(jute.All).Text("world").Text("anyone") }
+// openACL appends an access list that gives all clients all permissions.
+func openACL(r jute.Record) jute.Record { return r.Int(1).Int(jute.All).Text("world").Text("anyone") }

@@ -41,7 +41,7 @@ func (r *recipe) acquire(env sim.Env, c *zookeeper.Client, attempt history.Attem
 				continue
 			}
 		}
-		first, err := r.first(env, c, attempt, h)
+		first, err := r.holdsLock(env, c, attempt, h)
 		switch {
 		case err != nil && h.session.Lost().Raised():
 			h = nil
@@ -84,9 +84,9 @@ func (r *recipe) enqueue(env sim.Env, c *zookeeper.Client, attempt history.Attem
 	return &hold{path: path, token: history.Token(stat.Czxid), session: session}
 }
 
-// first reports whether the attempt holds the lock. If it does not, first waits for an event that may change this, and
-// then returns false.
-func (r *recipe) first(env sim.Env, c *zookeeper.Client, attempt history.Attempt, h *hold) (bool, error) {
+// holdsLock reports whether the attempt holds the lock. If it does not, holdsLock waits for an event that may change
+// this, and then returns false.
+func (r *recipe) holdsLock(env sim.Env, c *zookeeper.Client, attempt history.Attempt, h *hold) (bool, error) {
 	var w zookeeper.Watch
 	folder := zookeeper.LocksFolder + r.name
 	names, _, err := c.Children(env, attempt, folder, nil)

@@ -80,7 +80,7 @@ func (s *server) serveFirst(m *raft.Member, c *connection) {
 // enter starts a session, or moves an existing one to this connection (ZooKeeperServer.processConnectRequest).
 func (s *server) enter(m *raft.Member, c *connection, r *sim.Incoming) {
 	q, ok := jute.ReadConnect([]byte(r.Args[1]))
-	if !ok || s.behind(m, Zxid(q.Seen)) {
+	if !ok || s.isBehind(m, Zxid(q.Seen)) {
 		s.hangUp(m, c)
 		return
 	}
@@ -199,7 +199,7 @@ func (s *server) found(c *connection, op jute.Op, f *jute.Fields) jute.Record {
 	case jute.GetChildren2:
 		b = b.Texts(n.children)
 	case jute.GetACL:
-		b = appendACL(b, n.shown(c.identities))
+		b = appendACL(b, n.visibleACL(c.identities))
 	}
 	return appendStat(b, n.stat())
 }

@@ -117,13 +117,13 @@ func (k *caller) behalf(args []string) (history.Attempt, error) {
 	if t != nil && t.number == 0 {
 		return t.attempt, nil
 	}
-	return k.sole(args)
+	return k.onlyAttempt(args)
 }
 
-// sole returns the attempt of a request if it is not known which task has sent the request. It returns the only attempt
-// that is requesting the lock. If several attempts are requesting it, sole returns an error, unless the request cannot
-// concern a key.
-func (k *caller) sole(args []string) (of history.Attempt, err error) {
+// onlyAttempt returns the attempt of a request if it is not known which task has sent the request. It returns the only
+// attempt that is requesting the lock. If several attempts are requesting it, onlyAttempt returns an error, unless the
+// request cannot concern a key.
+func (k *caller) onlyAttempt(args []string) (of history.Attempt, err error) {
 	asking := 0
 	if k.turn != nil {
 		of = k.turn.attempt

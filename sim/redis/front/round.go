@@ -83,7 +83,7 @@ func (r round) answered(to *sim.Incoming, reply []byte) {
 // lock in that round. If no key was acquired, it returns the time start and no servers. If no reply granted the lock,
 // it returns the servers whose replies were lost, because the client must then have found its key on them.
 func (r round) acquired(start sim.Time) (since sim.Time, granted []sim.ProcessID) {
-	try := r.latest()
+	try := r.lastRound()
 	since = start
 	if first := slices.IndexFunc(try, func(q *request) bool { return q.answered || q.took }); first >= 0 {
 		since = try[first].sent
@@ -101,9 +101,9 @@ func (r round) acquired(start sim.Time) (since sim.Time, granted []sim.ProcessID
 	return since, granted
 }
 
-// latest returns the requests of the last round. If a request that was refused or not answered is sent again, this does
-// not begin a new round.
-func (r round) latest() (try round) {
+// lastRound returns the requests of the last round. If a request that was refused or not answered is sent again, this
+// does not begin a new round.
+func (r round) lastRound() (try round) {
 	asks := map[string]bool{}
 	for _, q := range r {
 		asks[q.at.kind] = asks[q.at.kind] || q.took

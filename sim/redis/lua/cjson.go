@@ -40,7 +40,7 @@ func (e *Engine) jsonLibrary() *lua.LTable {
 				L.ArgError(1, "expected 1 argument")
 			}
 			j := jsonReader{L: L, text: L.CheckString(1), null: e.null}
-			L.Push(j.whole())
+			L.Push(j.decodeText())
 			return 1
 		},
 	})
@@ -196,8 +196,8 @@ type token struct {
 var names = map[byte]string{'{': "T_OBJ_BEGIN", '}': "T_OBJ_END", '[': "T_ARR_BEGIN", ']': "T_ARR_END",
 	'"': "T_STRING", '0': "T_NUMBER", 't': "T_BOOLEAN", 'n': "T_NULL", ':': "T_COLON", ',': "T_COMMA", 0: "T_END"}
 
-// whole decodes a text that must consist of a single value.
-func (j *jsonReader) whole() lua.LValue {
+// decodeText decodes a text that must consist of a single value.
+func (j *jsonReader) decodeText() lua.LValue {
 	if len(j.text) >= 2 && (j.text[0] == 0 || j.text[1] == 0) {
 		j.L.RaiseError("JSON parser does not support UTF-16 or UTF-32")
 	}

@@ -77,9 +77,10 @@ type Script struct {
 	function *lua.LFunction
 }
 
-// New returns an engine for a Redis server of the given version. call executes the commands that scripts call.
-func New(version string, call Call) *Engine {
-	e := &Engine{command: call, version: version, random: bornWith, sealed: map[*lua.LTable]bool{}}
+// New returns an engine for a Redis server of the given version. The engine calls execute for each command that a
+// script calls.
+func New(version string, execute Call) *Engine {
+	e := &Engine{command: execute, version: version, random: bornWith, sealed: map[*lua.LTable]bool{}}
 	e.budget.done = make(chan struct{})
 	close(e.budget.done)
 	e.state = lua.NewState(lua.Options{SkipOpenLibs: true, RegistrySize: 2048, RegistryMaxSize: 1 << 17,

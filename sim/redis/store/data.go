@@ -130,8 +130,8 @@ func New(node Server) *Data {
 	return d
 }
 
-// renew creates a new miniredis. It also opens a connection to it, because miniredis registers its commands only when
-// there is a connection.
+// renew creates a new miniredis. It also opens a connection to the new miniredis, which registers its commands only
+// when there is a connection.
 func (d *Data) renew() {
 	d.mini = miniredis.NewMiniRedis()
 	conn, err := d.mini.Dial()

@@ -112,7 +112,7 @@ func (d *Data) MoveFieldDeadline(name string, k *Entry, field string, when int64
 	from := k.endOf(field, k.When)
 	d.setTimer(name, k, field, when)
 	to := k.endOf(field, k.When)
-	if d.silent() || from == to {
+	if d.isSilent() || from == to {
 		return
 	}
 	moved := history.Event{F: history.KeyProlonged, Lock: history.Lock(name), Member: field, Of: k.members[field],
@@ -141,7 +141,7 @@ func (d *Data) SetPastValue(k *Entry, field, value string) {
 // FindField looks up a field of a hash. On a master, if the field is hidden, it deletes the field and returns true. The
 // caller must then publish "hexpired" and call EndFields.
 func (d *Data) FindField(name string, k *Entry, field string) (expired bool) {
-	if k == nil || d.silent() {
+	if k == nil || d.isSilent() {
 		return false
 	}
 	i := k.pastAt(field)
@@ -237,7 +237,7 @@ func (d *Data) takeField(name string, k *Entry, field string) {
 
 // hideField hides a field whose deadline has passed.
 func (d *Data) hideField(name string, k *Entry, field string) {
-	f := HiddenField{Member{field, d.DB.HGet(name, field), k.members[field], k.timers[field].when}, !d.silent()}
+	f := HiddenField{Member{field, d.DB.HGet(name, field), k.members[field], k.timers[field].when}, !d.isSilent()}
 	d.Record(history.Event{F: history.KeyGone, Lock: history.Lock(name), Member: field, Of: f.Owner,
 		Why: history.Expired})
 	d.takeField(name, k, field)
@@ -323,4 +323,4 @@ func (k *Key) timeField(m Member) []string {
 }
 
 // Obeys reports whether the node is replaying changes, or is a replica. A replica's master decides which fields expire.
-func (d *Data) Obeys() bool { return d.silent() }
+func (d *Data) Obeys() bool { return d.isSilent() }

@@ -177,9 +177,9 @@ func (a *File) toMonotonic(units int64, d time.Duration) int64 {
 	return units*a.unit + int64(d) - a.offset
 }
 
-// SyncAlways starts the fsync that the policy Always requires. wait reports whether replies must wait for an fsync.
-// began reports whether a new fsync has begun. If so, the caller must call Finish when the fsync ends.
-func (a *File) SyncAlways(now int64) (wait, began bool) {
+// SyncAlways starts the fsync that the policy Always requires. mustWait reports whether replies must wait for an fsync.
+// started reports whether a new fsync has begun. If so, the caller must call Finish when the fsync ends.
+func (a *File) SyncAlways(now int64) (mustWait, started bool) {
 	switch {
 	case a.written == a.synced:
 		return false, false

@@ -42,7 +42,7 @@ func (d *Data) ExpireDue() {
 func (d *Data) hide(name string) {
 	k := d.keys[name]
 	h := hiddenKey{d.look(name), k.born}
-	h.ended = !d.silent()
+	h.ended = !d.isSilent()
 	d.recordGone(name, k, history.Expired, "")
 	d.lapse(name, k)
 	d.drop(name, k)

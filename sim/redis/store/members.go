@@ -41,7 +41,7 @@ func (d *Data) members(name string, k *Entry) []Member {
 		return nil
 	}
 	var list []Member
-	switch all := resp.Bulks(d.whole(name, kind)); kind {
+	switch all := resp.Bulks(d.wholeValue(name, kind)); kind {
 	case "set":
 		for _, m := range all {
 			list = append(list, Member{Name: m, Owner: k.members[m]})
@@ -202,7 +202,7 @@ func (d *Data) overwrite(name string, k *Entry, byMembers bool) {
 
 // recordMember records that a member was created or set again. previous is the member's previous owner.
 func (d *Data) recordMember(name string, m Member, k *Entry, previous history.Attempt) {
-	if d.silent() {
+	if d.isSilent() {
 		return
 	}
 	d.write(&history.Event{F: history.KeySet, Lock: history.Lock(name), Member: m.Name, Of: m.Owner, By: d.Attempt,
@@ -211,7 +211,7 @@ func (d *Data) recordMember(name string, m Member, k *Entry, previous history.At
 
 // recordGone records that a key, or each of its members, was removed.
 func (d *Data) recordGone(name string, k *Entry, why history.Why, by history.Attempt) {
-	if d.silent() {
+	if d.isSilent() {
 		return
 	}
 	gone := history.Event{F: history.KeyGone, Lock: history.Lock(name), Of: k.of, By: by, Why: why}
@@ -229,7 +229,7 @@ func (d *Data) recordGone(name string, k *Entry, why history.Why, by history.Att
 
 // recordProlonged records that the deadline of a key was moved.
 func (d *Data) recordProlonged(name string, k *Entry, from, to int64) {
-	if d.silent() {
+	if d.isSilent() {
 		return
 	}
 	moved := history.Event{F: history.KeyProlonged, Lock: history.Lock(name), Of: k.of, By: d.Attempt,

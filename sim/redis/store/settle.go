@@ -18,10 +18,10 @@ func (d *Data) Settle(name string, c Change) {
 		return
 	case kind == "" && c.Expired:
 		d.settleMembers(name, k, c)
-		d.gone(name, k, history.Expired, "")
+		d.dropEntry(name, k, history.Expired, "")
 		return
 	case kind == "":
-		d.gone(name, k, history.Deleted, d.Attempt)
+		d.dropEntry(name, k, history.Deleted, d.Attempt)
 		return
 	}
 	made, was := k == nil, history.Attempt("")

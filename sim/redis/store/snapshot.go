@@ -79,15 +79,15 @@ func (d *Data) look(name string) Key {
 		l.Value = k.Value
 		return l
 	}
-	l.Value, l.Members, l.Past = d.whole(name, l.Type), d.members(name, k), slices.Clone(k.past)
+	l.Value, l.Members, l.Past = d.wholeValue(name, l.Type), d.members(name, k), slices.Clone(k.past)
 	if hasMembers(l.Type) {
 		l.Owner = ""
 	}
 	return l
 }
 
-// whole returns, in RESP, the whole value of a key that is not a string.
-func (d *Data) whole(name, kind string) string {
+// wholeValue returns, in RESP, the whole value of a key that is not a string.
+func (d *Data) wholeValue(name, kind string) string {
 	whole := slices.Clone(wholeOf[kind])
 	whole[1] = name
 	return d.Ask(whole...)

@@ -68,7 +68,7 @@ func (d *Data) Duplicate(to, from string, k *Entry) {
 func (d *Data) Rename(to, from string, k *Entry) {
 	d.Duplicate(to, from, k)
 	d.drop(from, k)
-	d.gone(from, k, history.Deleted, d.Attempt)
+	d.dropEntry(from, k, history.Deleted, d.Attempt)
 }
 
 // SetNumber sets the value of a counter. The effect must already have been logged. k is the counter's entry, or nil if
@@ -89,7 +89,7 @@ func (d *Data) SetNumber(name, value string, k *Entry) {
 func (d *Data) Remove(name string, why history.Why, attempt history.Attempt) {
 	k := d.keys[name]
 	d.drop(name, k)
-	d.gone(name, k, why, attempt)
+	d.dropEntry(name, k, why, attempt)
 	d.node.Log(Effect{Op: OpDel, Key: name})
 	if why == history.Evicted {
 		d.Notify(evicted, "evicted", name)
@@ -121,8 +121,8 @@ func (d *Data) DropAll() {
 	d.Clear()
 }
 
-// gone records that a key was removed from miniredis, and removes its entry.
-func (d *Data) gone(name string, k *Entry, why history.Why, by history.Attempt) {
+// dropEntry records that a key was removed from miniredis, and removes its entry.
+func (d *Data) dropEntry(name string, k *Entry, why history.Why, by history.Attempt) {
 	d.node.Changed(name, false)
 	d.recordGone(name, k, why, by)
 	d.forget(name, k)
@@ -150,7 +150,7 @@ func (d *Data) MoveDeadline(name string, k *Entry, when int64) {
 // recordSet records that a key, or each of its members, was created or overwritten. previous is the key's previous
 // owner.
 func (d *Data) recordSet(name, value string, k *Entry, previous history.Attempt) {
-	if d.silent() {
+	if d.isSilent() {
 		return
 	}
 	if k.members != nil {
@@ -163,13 +163,13 @@ func (d *Data) recordSet(name, value string, k *Entry, previous history.Attempt)
 		Checked: d.checked(d.Attempt, name, "", previous), Value: value, Until: d.Until(k.When)})
 }
 
-// silent reports whether the node must not write records. Effects that are replayed have been recorded before, and a
+// isSilent reports whether the node must not write records. Effects that are replayed have been recorded before, and a
 // replica's changes are recorded by its master.
-func (d *Data) silent() bool { return d.Loading || d.node.Replica() }
+func (d *Data) isSilent() bool { return d.Loading || d.node.Replica() }
 
-// Record records an event of a key, unless silent reports that the node must not write records.
+// Record records an event of a key, unless isSilent reports that the node must not write records.
 func (d *Data) Record(e history.Event) {
-	if d.silent() {
+	if d.isSilent() {
 		return
 	}
 	d.write(&e)
