@@ -153,10 +153,10 @@ func nameOf(nr uint64) string {
 	return "system call " + strconv.FormatUint(nr, 10)
 }
 
-// lacks fails the system call, as a kernel that does not have this call would.
+// lacks makes the system call fail, as on a kernel that does not have this call.
 func (t *thread) lacks() outcome { return t.errs(unix.ENOSYS) }
 
-// forbidsListening fails the system call, as if a firewall blocked incoming connections.
+// forbidsListening makes the system call fail, as if a firewall blocked incoming connections.
 func (t *thread) forbidsListening() outcome {
 	t.p.refuse("to " + t.name + " a socket to accept connections")
 	return t.errs(unix.EACCES)

@@ -94,7 +94,7 @@ func (t *thread) exits() outcome {
 	return gone
 }
 
-// waiting returns the threads that wait for a futex, in the order in which they began to wait.
+// waiting returns the threads that wait on a futex, in the order in which they began to wait.
 func (p *Process) waiting(at futexKey, bits uint32) (list []*thread) {
 	for _, o := range p.members {
 		if o != p && at.file == "" {
@@ -110,7 +110,7 @@ func (p *Process) waiting(at futexKey, bits uint32) (list []*thread) {
 	return list
 }
 
-// wakes wakes up to n threads that wait for a futex. It returns the number of threads that it has woken.
+// wakes wakes at most n of the threads that wait on a futex. It returns the number of threads that it has woken.
 func (p *Process) wakes(at futexKey, n int, bits uint32) (woken int) {
 	for _, t := range p.waiting(at, bits) {
 		if woken >= n {
@@ -172,7 +172,7 @@ func (t *thread) futex() outcome {
 	return gone
 }
 
-// waits makes a thread wait for a futex.
+// waits makes a thread wait on a futex.
 func (t *thread) waits(bits uint32) outcome {
 	r := &t.regs
 	if peek32(t.tid, r.Rdi) != uint32(r.Rdx) {
@@ -199,8 +199,8 @@ func (t *thread) waits(bits uint32) outcome {
 	return t.blocks(b)
 }
 
-// wakeOp changes a word and wakes threads that wait for one futex. If the old value of the word meets the condition, it
-// also wakes threads that wait for another futex.
+// wakeOp changes a word and wakes threads that wait on one futex. If the old value of the word meets the condition, it
+// also wakes threads that wait on another futex.
 func (t *thread) wakeOp() outcome {
 	r, p := &t.regs, t.p
 	code := uint32(r.R9)

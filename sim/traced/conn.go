@@ -336,7 +336,7 @@ func (c *Conn) halfClosed() {
 // mostWritten is the maximum number of bytes that a process can write to a connection in a single call.
 const mostWritten = 1 << 20
 
-// sends gives the machine the bytes that a thread writes to an open connection.
+// sends handles a write to an open connection: the machine takes the bytes that the thread writes.
 func (t *thread) sends(c *Conn) outcome {
 	r := &t.regs
 	var b []byte

@@ -88,9 +88,9 @@ func (d *dispositions) drops(sig unix.Signal) bool {
 	return !d.blocked.has(sig) && (d.ignored.has(sig) || !d.caught.has(sig) && slices.Contains(harmless, sig))
 }
 
-// gets sends a signal to a process. If a thread that does not block the signal is waiting, gets ends the wait of the
-// first such thread, so that the signal can be delivered. origin is the thread that has sent the signal, or nil. gets
-// returns false if the signal has no effect.
+// gets makes a process receive a signal. If a thread that does not block the signal is waiting, gets ends the wait of
+// the first such thread, so that the signal can be delivered. origin is the thread that has sent the signal, or nil.
+// gets returns false if the signal has no effect.
 func (p *Process) gets(sig unix.Signal, origin *thread, from sender) bool {
 	d := p.signals(p.pid)
 	switch {
@@ -134,7 +134,7 @@ func (p *Process) killedOrStopped(sig unix.Signal, d *dispositions, origin *thre
 	return true
 }
 
-// gets sends a signal to a single thread. (Process has a method of the same name that sends a signal to a process.)
+// gets makes a single thread receive a signal. (Process has a method of the same name for signals to a process.)
 func (t *thread) gets(sig unix.Signal, origin *thread, from sender) bool {
 	p := t.p
 	d := p.signals(t.tid)
