@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/http1"
 )
 
-// Status is the reply to a failed request, or to a delete request (k8s.io/apimachinery, pkg/apis/meta/v1).
+// Status is the reply to a delete request, or to any request that fails (k8s.io/apimachinery, pkg/apis/meta/v1).
 type Status struct {
 	Kind       string         `json:"kind"`
 	APIVersion string         `json:"apiVersion"`

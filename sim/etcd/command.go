@@ -26,7 +26,7 @@ func proposal(of history.Attempt, c command) raft.Command {
 	return raft.Command{Attempt: of, Args: words, Value: c}
 }
 
-// Apply executes a command of the log.
+// Apply executes a command from the log.
 func (s *server) Apply(m *raft.Member, e *raft.Entry) []byte {
 	w := write{entry: e, revision: s.store.revision + 1, by: e.Attempt, why: history.Deleted}
 	return outcome(e.Value.(command).apply(s, m, &w))

@@ -102,7 +102,7 @@ func (m *Member) await(r read) read {
 	return r
 }
 
-// howFar asks the leader for the last index of its log. thisFar is the answer.
+// howFar is a request to the leader for the last index of its log. thisFar is the answer.
 type (
 	howFar  struct{ id uint64 }
 	thisFar struct{ id, index uint64 }

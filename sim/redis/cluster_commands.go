@@ -83,7 +83,7 @@ func (n *Node) clusterSlots() {
 	}
 }
 
-// portNumber is resp.Port as a number.
+// portNumber is resp.Port, converted to a number.
 var portNumber = func() int64 {
 	n, _ := strconv.ParseInt(resp.Port, 10, 64) // no error, since the text is a constant
 	return n

@@ -86,7 +86,7 @@ const (
 	failed           // a majority of the masters agrees that the member has failed (FAIL)
 )
 
-// id returns the node's ID within the cluster, which has forty hexadecimal digits. Redis draws it at random.
+// id returns the node's ID in the cluster: forty hexadecimal digits, which Redis chooses at random.
 func (p *peer) id() string { return lua.SHA1Hex(string(p.name)) }
 
 // votes reports whether the member is a master with slots. Only such masters count for a majority.

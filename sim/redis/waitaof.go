@@ -106,7 +106,7 @@ func waitAOF(n *Node, args []string) {
 	}
 }
 
-// awaitFsync sets a timer for the end of the next fsync for which a request waits.
+// awaitFsync sets a timer for the end of the next fsync that a request waits for.
 func (n *Node) awaitFsync() {
 	at := int64(0)
 	for _, b := range n.waiting {

@@ -17,8 +17,8 @@ import (
 // zaddOptions are the options of ZADD.
 type zaddOptions struct{ nx, xx, gt, lt, ch, incr bool }
 
-// trouble returns an error if options exclude each other, or if the number of arguments that follow them is wrong.
-// Otherwise it returns "".
+// trouble returns an error if two options are mutually exclusive, or if the number of arguments that follow the options
+// is wrong. Otherwise it returns "".
 func (o *zaddOptions) trouble(words int) string {
 	switch {
 	case words%2 != 0 || words == 0:

@@ -110,7 +110,7 @@ func (e Exit) String() string {
 	return fmt.Sprintf("ended with status %d", e.Code)
 }
 
-// unspecified is the address of a socket that has no address.
+// unspecified is the address that a socket without an address reports.
 var unspecified = netip.AddrPortFrom(netip.IPv4Unspecified(), 0)
 
 // Allowed returns nil if the host allows programs to be traced. Otherwise the error says why not, and what to do.

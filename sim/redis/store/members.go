@@ -167,8 +167,8 @@ func (d *Data) settleMembers(name string, k *Entry, c Change) {
 	}
 }
 
-// disown records that a member no longer has an owner. This happens when the owner deletes another of its fields and so
-// gives up the lock.
+// disown records that a member no longer has an owner. This happens when the owner deletes another field that it has
+// set and so gives up the lock.
 func (d *Data) disown(name string, k *Entry, m Member) {
 	k.members[m.Name], m.Owner = "", ""
 	d.recordMember(name, m, k, d.Attempt)
