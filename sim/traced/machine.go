@@ -129,7 +129,7 @@ func (m *Machine) close() {
 const slice = 1_000_000
 
 // Run lets the processes run until the given time. It calls stop after each modeled system call, and returns early if
-// stop returns true. If all processes are blocked for longer, it advances the time to the given time. If it returns an
+// stop returns true. If no process can run before then, it advances virtual time to the given time. If it returns an
 // error, a program caused the error, and the run has ended.
 func (m *Machine) Run(until time.Duration, stop func() bool) error {
 	m.until, m.stop = int64(until), stop
