@@ -132,7 +132,7 @@ func found(p *parent) map[string]int {
 }
 
 func TestALockThatHoldsItsLease(t *testing.T) {
-	p := examine(t, Config{New: newPlain, Seeds: testkit.Size(5, 20, 60), Faults: Pauses,
+	p := examine(t, Config{New: newPlain, Seeds: testkit.Size(20, 20, 60), Faults: Pauses,
 		Laws: []checker.Law{checker.LeaseExclusion, checker.Ownership}})
 	if p == nil {
 		return
@@ -197,7 +197,7 @@ func TestSilenceIsOfWhatWasJudged(t *testing.T) {
 
 func TestALockThatDeletesWhoeverHoldsIt(t *testing.T) {
 	p := examine(t, Config{New: making(func(c *Client) Lock { return &careless{plain{c: c, ttl: 8 * time.Second}} }),
-		Seeds: testkit.Size(5, 20, 60), Faults: Pauses, Laws: []checker.Law{checker.Ownership}, SkipTrial: true})
+		Seeds: testkit.Size(20, 20, 60), Faults: Pauses, Laws: []checker.Law{checker.Ownership}, SkipTrial: true})
 	if p == nil {
 		return
 	}
