@@ -82,7 +82,7 @@ type Fault struct {
 	// from Target to Peer are counted; for a Break, replies from Peer to Target.
 	Number int
 	// Trigger is when the fault strikes. A DelayMessage or Break without a Number affects the message in
-	// Trigger.Message. Target and Peer are then the two ends of that message, and the message's own Of and To are
+	// Trigger.Message. Target and Peer are then the two ends of that message, and the message's fields Of and To are
 	// empty.
 	Trigger Trigger
 }
@@ -93,7 +93,7 @@ type Trigger struct {
 	Time time.Duration // true time since the start of the run; zero if there is a Point or a Message
 	// Point is a named moment in the use of a lock. If it is empty, Time or Message applies.
 	Point sim.Point
-	// Pass says how many times the client must have passed Point, counted from 1. It is zero without a Point.
+	// Pass says how many times the client must have passed Point, counted from 1. It is zero if Point is empty.
 	Pass int
 	// By is the client that passes the point. It is empty if that is the client that the fault itself names.
 	By sim.ProcessID

@@ -14,8 +14,8 @@ type part struct {
 	states Field  // the fields of Fault that the part sets
 	parse  func(*parser, *Fault)
 	print  func([]byte, *Fault) []byte
-	// plainer calls try with each change that makes this part of the line simpler; nil if there is no such change. A
-	// change must not write into Left or Right, which are shared.
+	// plainer passes to try each change that makes this part of the line simpler. It is nil if there is no such change.
+	// A change must not write into Left or Right, which are shared.
 	plainer func(f *Fault, try func(change func(*Fault)))
 }
 
@@ -240,8 +240,8 @@ func printRestart(b []byte, f *Fault) []byte {
 // Timed reports whether the trigger is a time.
 func (t *Trigger) Timed() bool { return t.Point == "" && !t.Message.Named() }
 
-// String prints the trigger as most kinds write it: "at 1.2s", "after the 3rd acquired". (For a drift, the word before
-// a time is "from".)
+// String prints the trigger in the form that most kinds of faults use: "at 1.2s", "after the 3rd acquired". (For a
+// drift, the word before a time is "from".)
 func (t Trigger) String() string { return string(t.appendTo(nil, "at")) }
 
 // appendTo prints the trigger. beforeTime is the word to write before a time.

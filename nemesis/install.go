@@ -48,8 +48,8 @@ type striker struct {
 	how    *definition
 	line   string
 	struck *history.Fault
-	// ending means that the end was scheduled before the fault struck. It is cleared if it turns out that nothing needs
-	// to end.
+	// ending means that the end of the fault was scheduled before the fault struck. It is cleared if it turns out that
+	// nothing needs to end.
 	ending bool
 }
 
@@ -160,8 +160,7 @@ func (s *striker) record(t history.Type) {
 		Lock: s.Lock})
 }
 
-// idle reports whether the fault would have no effect because its process, which it should crash or shut down, is down
-// already.
+// idle reports whether a crash or shutdown would have no effect because the process is already down.
 func (s *striker) idle() bool { return s.how.words.IsDown() && s.w.Down(s.Target) }
 
 // recordsItself reports whether the fault is recorded only after it begins: when the message that it delays is sent, or

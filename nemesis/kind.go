@@ -37,8 +37,8 @@ type definition struct {
 	check        func(*validator, *Fault)
 
 	// These functions inject the fault. If a fault has no trigger of its own, because it strikes with the message that
-	// it affects, arrange injects it. All other faults begin at their trigger. They end after their length or, if a
-	// server goes down, with its restart.
+	// it affects, arrange injects it. All other faults begin at their trigger. They end when their duration is over or,
+	// if a server went down, when it restarts.
 	arrange, begin, end func(*striker)
 	// endless means that a fault of this kind never ends unless it states a length.
 	endless bool
@@ -286,8 +286,8 @@ func (s Start) needs() Field {
 	return 0
 }
 
-// Instants is a set of kinds of instants. At such an instant something happens to a process, even if the process itself
-// does nothing.
+// Instants is a set of kinds of instants at which something happens to a process, even if the process itself does
+// nothing.
 type Instants uint8
 
 // The kinds of instants.

@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// DelayLink is the kind of fault that delays messages on a link. Without a length, it delays only the first message.
+// DelayLink is the kind of fault that delays messages on a link. Without a duration, it delays only the first message.
 var DelayLink = register(definition{
 	words:   history.Delay,
 	parts:   []part{target, words("->"), peer, words("by"), by, trigger, maybeLasting},

@@ -18,7 +18,7 @@ var (
 		meaning: "a Redis master evicts the key of that lock, " +
 			"as it may when memory runs out (`maxmemory` with any policy but `noeviction`)",
 	}, history.Evicted))
-	// DeleteKey is a DEL of a lock's key by an operator.
+	// DeleteKey is the kind of fault in which an operator deletes a lock's key with DEL.
 	DeleteKey = register(removal(definition{
 		words:   history.DeleteKey,
 		parts:   []part{words("of"), lockName, words("on"), target, trigger},

@@ -18,9 +18,9 @@ type Message struct {
 	Command string
 	// Nth is the position among the matching requests, from 1, in the order in which they leave.
 	Nth int
-	// Of is the client. In a Trigger, an empty Of means the client that the fault itself names.
+	// Of is the client that sends the request. In a Trigger, an empty Of means the client that the fault itself names.
 	Of sim.ProcessID
-	// To is the server. In a Trigger, an empty To means any server.
+	// To is the server that receives the request. In a Trigger, an empty To means any server.
 	To sim.ProcessID
 	// Attempt is the number of the client's attempt that sends the request, from 1; 0 means any attempt.
 	Attempt int
@@ -386,7 +386,8 @@ func (v *validator) asks(f *Fault) {
 	v.is(server, answers)
 }
 
-// see checks whether a message that leaves or arrives is one to which faults refer.
+// see compares a message that leaves or arrives with those that faults refer to. It returns what the faults that the
+// message triggers do to it.
 func (p *passages) see(m sim.Passage) (sum sim.Interference) {
 	if !p.concerns(m.Client) {
 		return sum

@@ -18,7 +18,7 @@ type ParseError struct {
 	Nearest string // the nearest valid text to write instead; empty if there is none
 }
 
-// Error returns `column 3: expected "for", found "fro" (did you mean "for"?)`.
+// Error returns a message such as `column 3: expected "for", found "fro" (did you mean "for"?)`.
 func (e *ParseError) Error() string { return "column " + strconv.Itoa(e.Column) + ": " + e.detail() }
 
 // detail is like Error but omits the column, for callers that state the position themselves.
@@ -30,7 +30,7 @@ func (e *ParseError) detail() string {
 }
 
 // Parse parses the line of one fault. Words are separated by spaces or tabs. Parse does not know the run, so it accepts
-// any process name; compare ParseFor. Any error that it returns is a *ParseError.
+// any process name (unlike ParseFor). Any error that it returns is a *ParseError.
 func Parse(line string) (Fault, error) {
 	f, _, err := parseLine(line, nil)
 	if err != nil {

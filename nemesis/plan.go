@@ -40,7 +40,7 @@ type PlanError struct {
 	ParseError
 }
 
-// Error returns `FILE:3:7: expected "for", found "fro" (did you mean "for"?)`.
+// Error returns a message such as `FILE:3:7: expected "for", found "fro" (did you mean "for"?)`.
 func (e *PlanError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.detail())
 }
@@ -110,7 +110,7 @@ type planReader struct {
 	hasScenario, hasSeed bool
 }
 
-// headers lists the words that can begin a line of a plan that is not a fault.
+// headers lists the words that can begin a line of a plan if the line is not a fault.
 var headers = []string{"scenario", "seed"}
 
 func (r *planReader) read(line string) error {

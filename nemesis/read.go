@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// MaxNumber is the maximum number of a message or a reply. It also limits how many times a trigger can require a client
-// to pass a point.
+// MaxNumber is the largest number with which a fault can identify a message or a reply. It also limits how many times a
+// trigger can require a client to pass a point.
 const MaxNumber = 1_000_000
 
 // time parses a duration of 0s or more. Error messages use the given description of it.
@@ -169,7 +169,7 @@ func (p *parser) moment() Trigger {
 	return p.point()
 }
 
-// point parses "acquired", "the 3rd acquired", "acquired by client-2".
+// point parses a point with an optional count and client: "acquired", "the 3rd acquired", "acquired by client-2".
 func (p *parser) point() Trigger {
 	t := Trigger{Pass: 1}
 	if p.accept("the") {

@@ -192,7 +192,8 @@ func (h *held) shared() bool { return h.config.Shared || h.hold.Shared }
 // guard returns the lock that guards the resource: the first lock that the section acquired.
 func (s *section) guard() *held { return s.key }
 
-// run does the work. It returns false if the client stopped because it learned that it had lost its lock.
+// run does the work of the section. It returns false if the client stopped because it learned that it had lost its
+// lock.
 func (s *section) run() bool {
 	work := s.updates
 	if s.work.Nested {
@@ -374,8 +375,8 @@ func (s *section) ask(phase string, args ...string) *sim.Reply {
 	return r
 }
 
-// stay waits until the section's time has passed. Clients that extend their locks between steps of their work do so
-// here.
+// stay waits for as long as the client is to hold its locks. Clients that extend their locks between steps of their
+// work do so here.
 func (s *section) stay() bool {
 	left := s.work.Hold
 	switch s.work.HoldKind {
@@ -432,8 +433,8 @@ func (s *section) extend(env sim.Env, h *held) error {
 	return err
 }
 
-// keepalive extends a lock in the background until over is raised, the lock is lost, or the maximum number of
-// extensions is reached.
+// keepalive extends a lock in the background until the signal over is raised, the lock is lost, or the maximum number
+// of extensions is reached.
 func (s *section) keepalive(env sim.Env, h *held, over *sim.Signal) {
 	for !env.Sleep(h.config.Extension.Every, over) {
 		switch err := s.extend(env, h); {

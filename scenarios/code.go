@@ -18,7 +18,7 @@ type Code struct {
 	// call it at the same time.
 	Elsewhere func(s *Scenario, p nemesis.Plan, w Wanted) (Result, error)
 	// Programs is set if the clients are real programs. It lists the points of their code at which faults can strike.
-	// Elsewhere then runs these programs and ignores the scenario's protocol.
+	// The function Elsewhere then runs these programs and ignores the scenario's protocol.
 	Programs []sim.Point
 	// Given lists the settings in the "lock" and "work" mappings whose values are passed to the programs, such as
 	// "lock.ttl". Other settings do not affect the programs.
@@ -68,8 +68,8 @@ func (s *Scenario) Parse(path string, text []byte) (*Scenario, error) {
 	return other.With(s.code), nil
 }
 
-// With returns a copy of s whose runs are performed as described by code. Random faults wait only for those points in
-// the code of clients that these clients reach.
+// With returns a copy of s whose runs are performed as described by code. A random fault waits for a point in the
+// clients' code only if the clients can reach that point.
 func (s *Scenario) With(code *Code) *Scenario {
 	other := *s
 	other.code = code

@@ -16,7 +16,7 @@ import (
 )
 
 // TestEveryExtremeOfASettingRuns sets each numeric setting to the smallest and to the largest value that it accepts. It
-// varies each setting alone, both with the usual servers and with a single server whose fsyncs take no time. A last
+// varies each setting alone, both with the usual servers and with a single server whose fsyncs take no time. One more
 // file sets all settings to their smallest values. Each protocol runs with these values, without faults and with faults
 // of all kinds, and the history is judged.
 func TestEveryExtremeOfASettingRuns(t *testing.T) {

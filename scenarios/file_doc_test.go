@@ -178,7 +178,7 @@ func TestDefaultsInWords(t *testing.T) {
 	want := map[string]string{
 		"summary": "none", "source": "none", "network.links": "none", "overrides": "none", "faults": "none",
 		"expect": "none", "expect.metrics": "none", "servers.notify-keyspace-events": "none", "work.locks": "none",
-		// checked, as "none", by TestExample and TestMinimalFile
+		// TestExample and TestMinimalFile check that these have no default ("none").
 		"servers.redis": "none", "servers.etcd": "none", "servers.zookeeper": "none", "servers.kubernetes": "none",
 		"servers.consul": "none",
 		// checked by TestEveryValue

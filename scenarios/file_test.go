@@ -304,8 +304,8 @@ overrides:
 	}
 }
 
-// A file can state whether clients check the elapsed time, for all clients or for one. If the file does not state it, a
-// client checks the elapsed time if it checks its validity or extends its lease.
+// A file can specify whether clients check the elapsed time, for all clients or for one. If it does not, a client
+// checks the elapsed time if it checks its validity or extends its lease.
 func TestElapsedCheckIsInheritedWhereItIsStated(t *testing.T) {
 	for stated, want := range map[string][3]bool{"": {false, true, true}, ", elapsed-check: off": {false, false, true},
 		", elapsed-check: on": {true, true, true}} {

@@ -19,8 +19,8 @@ func (s *Scenario) Service() history.Service {
 	return s.Servers.service(d)
 }
 
-// service returns the kind of lock service that clients of a protocol use. If d is nil or does not state the service,
-// the result is the service for locks whose code is unknown.
+// service returns the kind of lock service that clients of a protocol use. If d is nil or names no service, the result
+// depends on the servers alone.
 func (s *Servers) service(d *locks.Definition) history.Service {
 	switch b := s.backend(); {
 	case d != nil && d.Service != "":
@@ -116,7 +116,7 @@ func fenced(events []history.Event) showing {
 	return shown
 }
 
-// applied states whether a scenario applies a safety measure.
+// applied says whether a scenario applies a safety measure.
 type applied struct {
 	measure history.Measure
 	applied bool
@@ -211,7 +211,7 @@ func (s *Scenario) leaseSettings(d *locks.Definition) []applied {
 	}
 }
 
-// waitingSettings returns the measures that concern requests for a lock and waiting for it.
+// waitingSettings returns the measures that affect how a client requests a lock and waits for it.
 func (s *Scenario) waitingSettings(d *locks.Definition) []applied {
 	return []applied{
 		{history.RandomRetry, s.everybody(func(c *Client) bool {

@@ -10,7 +10,7 @@ import (
 )
 
 // TestAdditionsToTheMixAreDrawn checks which kinds of faults are drawn. A kind that is off by default is drawn only if
-// the mix lists it or the scenario has a fault of that kind. The other kinds are drawn as usual. If the mix states
+// the mix lists it or the scenario has a fault of that kind. The other kinds are drawn as usual. If the mix specifies
 // weights, kinds without a weight are not drawn.
 func TestAdditionsToTheMixAreDrawn(t *testing.T) {
 	const usual = "name: x\nservers: {redis: 1}\nlock: {protocol: set-nx-px}\n"

@@ -48,14 +48,15 @@ func TestNoPeriodIsTooShort(t *testing.T) {
 	}
 }
 
-// crowds are the keys that crowded sets.
+// crowds lists settings that increase the number of events in a run.
 var crowds = []struct{ key, value string }{{"clients", "3"}, {"work.hold", "15s"}, {"network.delay", "0s"},
 	{"lock.extension", "{}"}, {"servers.replicas", "1"}}
 
 // bases contains what crowded has returned, by the protocol and the keys that it set.
 var bases = map[string]string{}
 
-// crowded returns the minimal file of a protocol, with the keys of crowds that it accepts, except the key under test.
+// crowded returns the minimal file of a protocol with the settings in crowds that the protocol accepts, except the
+// setting under test.
 func crowded(t *testing.T, protocol locks.Protocol, tested string) string {
 	t.Helper()
 	others := slices.DeleteFunc(slices.Clone(crowds), func(with struct{ key, value string }) bool {

@@ -110,7 +110,7 @@ func (p *prober) delayed(from, to sim.ProcessID) {
 }
 
 // watch checks whether the probe has waited long enough, and if so, makes it give up. Then it schedules the next check,
-// unless the probe may not repeat its request again.
+// if the probe may repeat its request again.
 func (p *prober) watch() {
 	now := p.world.Now()
 	next := now + p.sound

@@ -67,14 +67,14 @@ type Host interface {
 	// Begin starts a run in a world in which nothing has happened yet. servers lists the servers that clients can
 	// connect to.
 	Begin(w *sim.World, servers []sim.ProcessID)
-	// Run is like World.Run, but keeps the foreign code in step with the simulation.
+	// Run is like World.Run, but keeps the code outside the simulation in step with the simulation.
 	Run(limit sim.Time, done func() bool) (limited bool)
 	// End ends the run of the foreign code, and returns the first error that occurred in it.
 	End() error
 }
 
-// keyNamer is a Host whose locks may use keys whose names differ from the names of the locks. LockOf returns the lock
-// to which a key on the servers belongs.
+// keyNamer is a Host whose locks may be stored under keys with other names. LockOf returns the lock to which a key on
+// the servers belongs.
 type keyNamer interface{ LockOf(key string) history.Lock }
 
 // Cast is a Host that replaces a scenario's clients and servers. Virtual time may pass in its Begin. The times in the
@@ -96,7 +96,7 @@ func NewRunnerWith(s *Scenario, c Cast) *Runner {
 	return r
 }
 
-// Main returns the main function for the task of a client of s. The task runs in a world without other clients.
+// Main returns the main function of a client's task. The task runs in a world without other clients.
 func (s *Scenario) Main(id sim.ProcessID) func(sim.Env) {
 	at := slices.IndexFunc(s.Clients, func(c Client) bool { return c.ID == id })
 	return newClient(&s.Clients[at], s.Resource, s.library()).main

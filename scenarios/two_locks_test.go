@@ -31,9 +31,9 @@ func withTwoLocks(t *testing.T, d *locks.Definition) *format.Document {
 	return doc
 }
 
-// TestGivingUpALockDoesNotEndAnother: clients that hold one lock fail to acquire another, without faults. Each client
-// must keep the lock that it holds until it releases it. The test tries every allowed word of every setting of the
-// lock.
+// TestGivingUpALockDoesNotEndAnother: in runs without faults, clients that hold one lock fail to acquire another. Each
+// client must keep the lock that it holds until it releases it. The test tries every allowed word of every setting of
+// the lock.
 func TestGivingUpALockDoesNotEndAnother(t *testing.T) {
 	for _, d := range locks.Definitions() {
 		t.Run(string(d.Name), func(t *testing.T) {
@@ -76,8 +76,8 @@ func TestGivingUpALockDoesNotEndAnother(t *testing.T) {
 	}
 }
 
-// TestWhoGivesUpALockLeavesNothingBehind: clients that hold one lock fail to acquire another, under random faults of
-// processes and links. The locks are kept alive by a session. No client may wait for something that an abandoned
+// TestWhoGivesUpALockLeavesNothingBehind: in runs with random faults of processes and links, clients that hold one lock
+// fail to acquire another. The locks are kept alive by a session. No client may wait for something that an abandoned
 // attempt left behind, and no holder may lose its lock.
 func TestWhoGivesUpALockLeavesNothingBehind(t *testing.T) {
 	for _, lock := range []string{"etcd", "etcd line one-key", "zookeeper", "zookeeper watch lowest", "lease-object"} {

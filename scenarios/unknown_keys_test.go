@@ -139,7 +139,7 @@ func TestAnUnknownKeyGetsTheRightOne(t *testing.T) {
 	}
 }
 
-// Found returns a word as messages quote it.
+// Found returns a word in the form in which messages quote it.
 func Found(word string) string { return format.Found(word) }
 
 // TestWhatPeopleWriteGetsTheRightKey tries words that people know from other tools. The message must name the right

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// measure states how complex a fault is for a reader. The simpler of two faults has the smaller measure, compared
+// measure says how complex a fault looks to a reader. The simpler of two faults has the smaller measure, compared
 // number by number from the left. Since no number is negative, repeated simplification always ends.
 type measure [16]int64
 
@@ -59,7 +59,7 @@ func class(t *nemesis.Trigger) int64 {
 	return 3
 }
 
-// familiarPoints lists the points, best known first.
+// familiarPoints lists the points at which a fault can strike, the best-known points first.
 var familiarPoints = [...]sim.Point{
 	sim.Acquired, sim.BeforeWrite, sim.AfterRead, sim.BeforeRelease, sim.Released, sim.AcquireStart, sim.BeforeExtend,
 	sim.BeforeExpire, sim.BeforeWait, sim.QuorumReached, sim.ValidityChecked, sim.ClockRead, sim.OwnerCompared,

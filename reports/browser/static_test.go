@@ -57,7 +57,7 @@ type asked struct {
 	Took     []float64 // milliseconds to the whole report, sorted
 }
 
-// askAll calls the JavaScript function in asks on an open page.
+// askAll calls the JavaScript function in the constant asks on an open page.
 func (p *tab) askAll(seeds int) (all asked) {
 	p.Helper()
 	p.do(chromedp.Evaluate(fmt.Sprintf("%s(%d)", asks, seeds), &all, awaited))

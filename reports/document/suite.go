@@ -18,8 +18,8 @@ type Suite struct {
 	Note     string // a caveat about the headline; may be empty
 	Cases    []Case
 	Repeat   string // command to paste that checks everything again
-	// Took is how long the command took, by the host's clock. The cases are checked together, so JUnit XML gives each
-	// checked case an equal share of this time.
+	// Took is how long the command took, measured by the host's clock. The cases are checked together, so JUnit XML
+	// gives each checked case an equal share of this time.
 	Took time.Duration
 }
 

@@ -65,8 +65,8 @@ func Cells(words ...string) (all []Cell) {
 // head returns the heading of the column on a terminal.
 func (c *Column) head() string { return cmp.Or(c.Short, c.Title) }
 
-// Key returns the key to the table, for text output. It explains each mark by its column's title, and lists the tips of
-// groups and columns.
+// Key returns the legend of the table, for text output. It explains the marks, and lists the tips of columns and
+// groups.
 func (t Table) Key() Facts {
 	var marks, others Facts
 	add := func(to *Facts, name, value string) {

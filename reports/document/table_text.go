@@ -74,7 +74,7 @@ func (l *layout) measure(t *Table) {
 // figures reports whether the column's cells are right-aligned.
 func (c *Column) figures() bool { return !c.Words && c.Short == "" }
 
-// through returns the total width of the columns, in cells.
+// through returns the total width of the columns in a span, in cells.
 func (l *layout) through(t *Table, s span) int {
 	cells := l.wide[s.from]
 	for i := s.from + 1; i < s.to; i++ {

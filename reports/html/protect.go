@@ -45,7 +45,8 @@ func Protect(w io.Writer, write func(io.Writer) error) error {
 	return protect(w, page.String(), "")
 }
 
-// protect is like Protect, but adds directives to the policy that allow the page to do more. Errors come from w.
+// protect is like Protect, but appends the directives in more, which allow the page to do more, to the page's content
+// security policy. Errors come from w.
 func protect(w io.Writer, page, more string) error {
 	text := history.Printable(page)
 	sums := map[string][]string{}

@@ -37,7 +37,7 @@ type Diagram struct {
 	Areas           []Area
 	Lines           []Line
 	Marks           []Mark
-	// maximum numbers of marks next to each other; the marks are made so small that they do not touch
+	// the largest numbers of marks in a row and in a column; the marks are made small enough not to touch each other
 	Columns, Rows int
 }
 

@@ -12,7 +12,7 @@ type text struct {
 // capital is the height of capital letters, as a fraction of the font size.
 const capital = 0.72
 
-// em is the font size in the units of the advances.
+// em is the font size, in the units in which advances are measured.
 const em = 2048
 
 // advance is the distance that a rune moves the pen, in the regular and in the bold font, in units of the font.

@@ -73,7 +73,7 @@ func (t *Builder) Acquire(from, to, until float64, attempt string, tok history.T
 }
 
 // enter adds a successful attempt for an acquire whose call was already added. The attempt sends its first request at
-// the first of the given times.
+// the time from, is granted the lock at to, and has a lease until until.
 func (t *Builder) enter(from, to, until float64, attempt string, tok history.Token, servers ...int) *Builder {
 	p, _, _ := strings.Cut(attempt, "/")
 	g := &history.Grant{Since: Seconds(from), Granted: Seconds(to), Until: Seconds(until)}

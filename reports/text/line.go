@@ -1,17 +1,17 @@
 // Package text lays out text for a terminal: lines in columns of cells, wrapped and cut to a width, with a few styles,
 // and commands that can be pasted unchanged.
 //
-// Goals: no line is wider than the terminal, except the address of a page; nothing that a terminal would execute is
-// written; the same text is always written as the same bytes, whatever the environment variables. Non-goals: asking a
-// terminal for its width or its colors, and knowing what the text is about.
+// Goals: no line is wider than the terminal, except the address of a page; no control characters are written that a
+// terminal would execute; the same text always gives the same bytes, whatever the environment variables. Non-goals:
+// asking a terminal for its width or its colors, and knowing what the text is about.
 //
 // The package github.com/clipperhouse/displaywidth decides how many cells a character takes and where text may be cut.
-// charmbracelet/x/ansi and lipgloss measure with the same library. It is used directly because with x/ansi an
-// environment variable (RUNEWIDTH_EASTASIAN) changes what is written. This package itself implements wrapping, styles
-// and columns. x/ansi would break words at each hyphen, and so divide "client-1". The styles are only four escapes. The
-// columns are at fixed cells, so that two reports can be compared line by line; one cell can have signs of several
-// styles; and columns continue beside wrapped words. A lipgloss table would need a style function for the same result,
-// and would fill each row with spaces to its end.
+// charmbracelet/x/ansi and lipgloss use it, too. Package text calls it directly, because the output of x/ansi depends
+// on an environment variable (RUNEWIDTH_EASTASIAN). Package text itself implements wrapping, styles and columns. For
+// wrapping, x/ansi would break words at each hyphen, and so divide "client-1". For styles, four escape sequences are
+// enough. Columns begin at fixed cells, so that two reports can be compared line by line; one cell can contain signs in
+// several styles; and columns continue beside wrapped words. A lipgloss table would need a style function for the same
+// result, and would pad each row with spaces.
 package text
 
 import "strings"

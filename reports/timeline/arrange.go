@@ -416,8 +416,8 @@ func (a *arranger) replicas() {
 	}
 }
 
-// promote gives the keys of a master to the replica that replaces it, except those that the replica lacks: the next
-// events, at the same instant, say that these were lost.
+// promote gives the keys of a master to the replica that replaces it. It leaves out the keys that the replica lacks:
+// the next events, at the same instant, say that these keys were lost.
 func (a *arranger) promote(pos int, e *history.Event) {
 	f := e.Fault
 	if f == nil || len(f.On) == 0 || len(f.To) == 0 || a.l.history.Header.Service.Kind().OneLog {

@@ -219,8 +219,7 @@ func (c *chart) clashes(y, height int) {
 	c.Shapes = append(shades, c.Shapes...) // draw the shades behind everything else
 }
 
-// meeting is a time during which a section was open together with other sections that it excludes. A sentence describes
-// these sections.
+// meeting is the overlap of a section with earlier sections that it excludes. who is a phrase about these sections.
 type meeting struct {
 	until history.Time
 	who   string

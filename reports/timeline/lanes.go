@@ -101,8 +101,8 @@ type wait struct {
 	Result  history.Type    // zero if it never returned
 }
 
-// call is a client's request to the resource, its release, or its extension of a lease. It lasts from its call to its
-// return.
+// call is a client's read or write of the resource, its release, or its extension of a lease. It lasts from the event
+// that begins the operation to the event that ends it.
 type call struct {
 	span
 	F       history.F
@@ -239,8 +239,8 @@ func (l *Lanes) instant(at history.Time) string {
 	return l.clock(at) + " s"
 }
 
-// outlived returns the sections that continued after their last stated validity, each with the time at which that
-// validity ended.
+// outlived returns the sections that continued after the validity last reported to their clients, each with the time at
+// which that validity ended.
 func (l *Lanes) outlived() []outliving {
 	var out []outliving
 	for c := range l.clients {

@@ -89,9 +89,9 @@ func (t *table) body(s *storyline, places []int, shown []row) (body []*text.Line
 	return body, hidden
 }
 
-// settle sets the positions whose keys the rows and the gaps after them show. A row shows the keys after all events
-// that happen at the same instant and that no later row shows. A gap shows the keys that were there for the longest
-// time.
+// settle decides which keys each row shows, and which keys the gap after it shows. A row shows the keys after all
+// events that happen at the same instant and that no later row shows. A gap shows the keys that were there for the
+// longest time.
 func (l *Lanes) settle(shown []row) {
 	events := l.history.Events
 	for i := range shown {
@@ -152,7 +152,7 @@ func (l *Lanes) near(shown []row) *Lanes {
 	return &near
 }
 
-// some returns the elements of a list for which keep is true.
+// some returns the elements of a list for which keep returns true.
 func some[T any](list []T, keep func(*T) bool) (kept []T) {
 	for i := range list {
 		if keep(&list[i]) {
@@ -253,8 +253,8 @@ func (d *drawing) mark(ln *text.Line, r *row) {
 	}
 }
 
-// state draws the state of all lanes. If only is set, the line continues another line, so it does not show beginnings
-// and ends.
+// state draws the state of all lanes. If continues is set, the line continues another line, so it does not show
+// beginnings and ends.
 func (d *drawing) state(ln *text.Line, r *row, only bool) {
 	clash := d.near.overlapped(r.pos)
 	col := ln.Cells()

@@ -268,7 +268,7 @@ func (a *Advice) tryAll(ctx, searching context.Context) error {
 	return a.confirm(ctx)
 }
 
-// Confirmed is the number of changes, from the start of Mending, that are tested once more under fresh plans if they
+// Confirmed is the number of changes at the start of Mending that are tested again, under new random plans, if they
 // seem to keep every promise.
 const Confirmed = 3
 
@@ -306,8 +306,9 @@ func (a *Advice) rank() {
 	slices.SortStableFunc(a.Mending, a.compare)
 }
 
-// unconfirmed returns the changes that have yet to be confirmed. It considers only the first Confirmed changes. Among
-// them, it returns the best change, and each other change that seems to keep every promise.
+// unconfirmed returns the changes that have yet to be confirmed. It considers only the changes at the start of Mending,
+// as many as the constant Confirmed says. Among them, it returns the best change, and each other change that seems to
+// keep every promise.
 func (a *Advice) unconfirmed() (list []*Tried) {
 	for i, t := range a.Mending[:min(Confirmed, len(a.Mending))] {
 		if !a.confirmed(t) && (i == 0 || a.seemsToKeep(t)) {

@@ -177,7 +177,8 @@ func (a *assembly) overrides() {
 	}
 }
 
-// plan returns the plan: one to three faults aimed at events of a fault-free run, and up to two decoys.
+// plan returns the plan: one to three faults aimed at events of a fault-free run, and up to two decoys, which strike
+// anywhere.
 func (a *assembly) plan() nemesis.Plan {
 	r := scenarios.NewRunner(a.scenario)
 	r.ReportSent(true)

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// needMore lists reasons for which the format may refuse a change of protocol unless other settings change too.
+// needMore lists reasons why the format may refuse a change of protocol unless other settings change too.
 var needMore = []string{
 	"as client-go demands",               // the renew deadline must be less than the TTL
 	"gives a client no validity",         // and the client holds the lock for as long as it is valid

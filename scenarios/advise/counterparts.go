@@ -16,8 +16,8 @@ import (
 // its data.
 type counterparts map[sim.ProcessID][]sim.ProcessID
 
-// mostCastings is the maximum number of castings that are tried for the same faults. castingDraws is the maximum number
-// of random draws that are made to find them.
+// mostCastings is the maximum number of castings that are tried for the same faults. A casting assigns the roles of the
+// old servers to the new ones. castingDraws is the maximum number of random draws that are made to find castings.
 const (
 	mostCastings = 24
 	castingDraws = 500

@@ -5,7 +5,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
-// Described describes the command's output with --json.
+// Described documents the JSON that the command prints with --json.
 var Described = []document.Described{
 	{Commands: []string{"advise"}, Object: adviseJSON{}, Is: "changes that fix a lock"},
 }

@@ -33,7 +33,7 @@ func (b *subject) byNature(f campaign.Finding) (why string, gradual bool) {
 	return "", false
 }
 
-// judge sets the results of t according to the runs so far: Mended, Left, Anew, Otherwise and GivesUp.
+// judge computes the fields Mended, Left, Anew, Otherwise and GivesUp of t from the runs so far.
 func (b *subject) judge(base, t *Tried) {
 	t.Mended, t.Left, t.Anew, t.Otherwise = nil, nil, nil, nil
 	for _, law := range b.promised.Laws {

@@ -11,11 +11,11 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// The advised file is explored as it was written, with faults of the kinds that broke the scenario and with seeds that
-// the advice has not used. A promise that the advice says is kept must not be broken. A promise that no lock can keep
-// may be broken only in the ways that the advice states.
+// TestAdvisedFilesKeepWhatIsPromised explores the file that the advice wrote, with faults of the kinds that broke the
+// scenario and with seeds that the advice has not used. A promise that the advice says is kept must not be broken. A
+// promise that no lock can keep may be broken only in the ways that the advice states.
 //
-// FENCEPOST_ADVICE contains names of scenarios in the catalogue, separated by commas, or is "all". Testing all takes
+// FENCEPOST_ADVICE contains names of scenarios in the catalog, separated by commas, or is "all". Testing all takes
 // about an hour on one core.
 func TestAdvisedFilesKeepWhatIsPromised(t *testing.T) {
 	seeds, plans, names := someSeeds, 300, []string{"setnx-holder-crash"}

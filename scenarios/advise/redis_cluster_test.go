@@ -34,8 +34,8 @@ func onClusters(t testing.TB) (list []*locks.Definition) {
 	return list
 }
 
-// assembleCluster returns a random lock in a Redis Cluster, and a plan that makes the Cluster elect a replica of the
-// lock's master. In most plans, the replica does not have the lock: it was cut off from the master, or it was
+// assembleCluster returns a random lock in a Redis Cluster, and a plan that makes the Cluster elect a replica in place
+// of the lock's master. In most plans, the replica does not have the lock: it was cut off from the master, or it was
 // restarted.
 func assembleCluster(t testing.TB, seed uint64, protocols []*locks.Definition) (*scenarios.Scenario, nemesis.Plan) {
 	a := &assembly{t: t, seed: seed, dice: rand.New(rand.NewPCG(seed, 0x636c7573746572)), ttl: 10 * time.Second}

@@ -428,8 +428,8 @@ func allowance(b *subject, p *nemesis.Plan) []edit {
 	return edits
 }
 
-// drifts returns, in parts per million, by how much a server's clock may run too fast and a client's clock too slow
-// under a plan.
+// drifts returns the maximum drifts under a plan, in parts per million: how much a server's clock may run too fast, and
+// how much a client's clock may run too slow.
 func drifts(b *subject, p *nemesis.Plan) (fast, slow int) {
 	known := b.scenario.Targets()
 	for _, id := range slices.Concat(known.Clients, known.Servers()) {

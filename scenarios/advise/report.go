@@ -26,8 +26,8 @@ type Report struct {
 	Repeat string // command that repeats the search
 }
 
-// breach describes how often a promise is broken, and by what: "ownership in 3 of 20 runs: removed by non-owner". A
-// breach without a cause means that no run still shows that the lock keeps the promise.
+// breach describes how often a promise is broken, and the cause: "ownership in 3 of 20 runs: removed by non-owner". A
+// breach without a cause means that the promise is not broken, but that no run shows that it is kept, either.
 func breach(b Breach) string {
 	if b.Cause == (checker.Cause{}) {
 		return string(b.Law) + " no longer holds in any run"
@@ -70,7 +70,7 @@ func (a *Report) outcome() string {
 	return "not saved"
 }
 
-// others returns the number of runs that each change had under faults of all kinds.
+// others returns the number of runs per change under faults of all kinds.
 func (a *Report) others() int { return a.Base.Others.Runs + len(a.Base.Everyday) }
 
 // plans returns the faults that break the lock, one per line. They are the faults of the file, or the random plans that
@@ -88,7 +88,7 @@ func (a *Report) plans() []string {
 	return all
 }
 
-// causes returns the causes by which a law was broken under the given faults.
+// causes returns the causes of a law's violations under the given faults.
 func (a *Report) causes(law checker.Law) []string {
 	all := []string{}
 	for _, f := range a.Base.Given.Findings {
@@ -355,7 +355,7 @@ func lasting(lease time.Duration) string {
 	return "for " + nemesis.FormatDuration(lease)
 }
 
-// breaches returns the table of broken laws. It shows in how many runs each law was broken, and by which causes.
+// breaches returns the table of broken laws. It shows for each law in how many runs it was broken, and the causes.
 func (a *Report) breaches() document.Table {
 	t := document.Table{Heading: "broken", Columns: []document.Column{{Title: "runs"}, {Title: "by", Words: true}}}
 	for _, l := range a.Broken {

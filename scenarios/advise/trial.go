@@ -295,7 +295,7 @@ func (w *worker) draws(from draw.Mix, vary *variation) (func(i int) nemesis.Plan
 	}, nil
 }
 
-// restartOf returns the minimum time for which crashed servers must stay down after some changes.
+// restartOf returns the minimum time for which crashed servers must stay down under the given changes.
 func restartOf(changes []Change) (d time.Duration) {
 	for _, c := range changes {
 		d = max(d, c.restart)
@@ -423,5 +423,5 @@ func (b *subject) cost(changed *format.Document) (c Cost, err error) {
 	return c, nil
 }
 
-// costCycles is the number of times that the client of cost acquires the lock.
+// costCycles is the number of times that the client acquires the lock when its cost is measured.
 const costCycles = 20

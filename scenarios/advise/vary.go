@@ -53,7 +53,7 @@ func (v *variation) plan(i int, seed uint64) nemesis.Plan {
 	return p
 }
 
-// lengths are the factors by which variations change the length of faults.
+// lengths are the factors by which variations change the duration of faults.
 var lengths = []float64{0.5, 1.5, 2, 3, 4, 6}
 
 // systematic is the number of variations that are not drawn at random.
@@ -115,7 +115,7 @@ func (v *variation) draw(seed uint64) nemesis.Plan {
 	return p
 }
 
-// scales are the factors, in sixteenths, by which a fault's length, size or time is multiplied.
+// scales are the factors, in sixteenths, by which a fault's duration, size or time is multiplied.
 var scales = []int64{1, 4, 8, 16, 16, 32, 64}
 
 // scaled returns a duration multiplied by a random factor, in whole milliseconds. Zero stays zero.

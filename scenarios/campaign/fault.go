@@ -12,8 +12,8 @@ import (
 type Fault struct {
 	Kind  nemesis.Kind `json:"kind"`
 	Drawn int          `json:"drawn"`
-	// Struck is the number of faults that struck. A fault strikes at the planned time, or when the message that it
-	// names is sent, if the target is up at that moment.
+	// Struck is the number of faults that struck. A fault counts if its target was up at the planned time or, if the
+	// fault names a message, when the message was sent.
 	Struck int `json:"struck"`
 	// Met is the number of faults that struck WhileHeld. Between the start and the end of such a fault, some client
 	// that the fault concerns requested or held a lock. A fault of servers, of the resource or of links between them

@@ -30,7 +30,7 @@ type Hands interface {
 	Do(ctx context.Context, s Stage, take func(Part) error) error
 }
 
-// Worker carries out positions of the stages of one search.
+// Worker carries out the positions of the stages of one search.
 type Worker interface {
 	// Make carries out positions first to first+size-1 of a stage and returns their result in encoded form.
 	Make(ctx context.Context, s Stage, first, size uint64) (value []byte, err error)

@@ -93,9 +93,9 @@ func (l Law) against(p checker.Promise) Assessment {
 	return Assessment{}
 }
 
-// rate returns the percentage of runs that violated the law, among the freely drawn runs that exercised it. If some
-// runs broke the promise, it counts only these. Otherwise it counts all violations. If there were no violations, it
-// returns an upper bound on the percentage.
+// rate returns the percentage of runs that violated the law, among the runs with freely drawn plans that exercised it.
+// If r is Failed, only runs that broke the promise are counted. If there were no violations, rate returns an upper
+// bound on the percentage.
 func (l Law) rate(r document.Result) string {
 	free := l.Free()
 	share := func(n int) string {

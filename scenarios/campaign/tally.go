@@ -49,7 +49,7 @@ func (c *Counts) add(more Counts) {
 	c.Excused += more.Excused
 }
 
-// Breaks returns the number of runs in which the law was violated by a cause that breaks a promise.
+// Breaks returns the number of runs in which the law was violated and the cause breaks a promise.
 func (c Counts) Breaks() int { return c.Violated - c.Excused }
 
 // Exercised returns the number of runs in which there was something to judge.
@@ -81,7 +81,7 @@ type Law struct {
 	Guided Counts `json:"guided,omitzero"`
 }
 
-// Free returns the counts of the runs whose plans were drawn freely.
+// Free returns the counts without those in Guided.
 func (l Law) Free() Counts {
 	c, g := l.Counts, l.Guided
 	return Counts{c.Holds - g.Holds, c.Violated - g.Violated, c.Undecided - g.Undecided, c.Unchecked - g.Unchecked,
@@ -157,7 +157,7 @@ func (t Laws) Add(more Laws) {
 	}
 }
 
-// Finding is a violation of a law by a cause.
+// Finding counts the violations of one law that have the same cause.
 type Finding struct {
 	Law   checker.Law   `json:"law"`
 	Cause checker.Cause `json:"cause"`
@@ -165,7 +165,7 @@ type Finding struct {
 	First uint64        `json:"first"` // the lowest seed that shows it
 }
 
-// Findings lists the distinct violations. A run counts once for each cause that violates a law.
+// Findings lists the distinct violations. A run counts once for each combination of a law and a cause.
 type Findings []Finding
 
 // Count counts the violations in the run of a seed.
@@ -206,10 +206,10 @@ const confidence = 0.95
 // 0.05^(1/n), about 3/n (the rule of three). For no runs it is 1, because nothing is known.
 //
 // It assumes that the runs are independent draws from one mix of faults. Runs with different seeds are independent,
-// with one exception. Up to 16 plans that are aimed at the same fault-free run share the random choices of that run,
-// and differ only in their faults. For violations that occur only with rare random choices, they count as one draw, so
-// the true bound may be up to 16 times as high. The bound applies only to this mix, and says nothing about faults that
-// are not in it.
+// with one exception. Up to 16 plans target their faults at events of the same fault-free run. These plans share the
+// random choices of that run, and differ only in their faults. For violations that occur only with rare random choices,
+// they count as one draw, so the true bound may be up to 16 times as high. The bound applies only to this mix, and says
+// nothing about faults that are not in it.
 func UpperBound(n int) float64 {
 	if n == 0 {
 		return 1

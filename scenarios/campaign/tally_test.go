@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// broken returns a verdict in which deadlock-freedom is violated by the given causes.
+// broken returns a verdict in which deadlock-freedom is violated, with the given causes.
 func broken(causes ...checker.CauseKind) checker.Verdict {
 	f := checker.Finding{Law: checker.DeadlockFreedom, Outcome: checker.Violated,
 		Cause: checker.Cause{Kind: causes[0]}}

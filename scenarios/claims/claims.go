@@ -5,10 +5,10 @@
 // and a fault that is split in two has the same effect as the whole. In this package, a story is a violation together
 // with the run that showed it.
 //
-// Goals: scenarios and plans that no search has chosen, and that are the same whenever a test runs. Each false
-// statement is stored as a file that reproduces it. A mistake in the simulator or the checker for which there is no
-// expectation becomes visible as two runs that should agree but do not. FENCEPOST_FULL=1 performs many more runs.
-// Non-goals: saying what is right in a single run (checker/slow and the catalogue do that). Only tests import this
+// Goals: the tests use scenarios and plans that no search has chosen and that are the same in each run of a test. Each
+// false statement is stored as a file that reproduces it. The relations reveal mistakes in the simulator or the checker
+// even where nobody knows the right result: two runs that should agree do not. FENCEPOST_FULL=1 performs many more
+// runs. Non-goals: saying what is right in a single run (checker/slow and the catalog do that). Only tests import this
 // package.
 package claims
 
@@ -26,9 +26,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// Subjects returns the scenarios of the catalogue, the mutants of the corpus, and the corpus's sound locks, whose laws
-// are violated only under the faults that they exclude. All tests of a process share these scenarios, so no test may
-// change them.
+// Subjects returns the scenarios of the catalog and the mutants and sound locks of the corpus. A sound lock violates a
+// law only under faults that it excludes. All tests of a process share these scenarios, so no test may change them.
 func Subjects(t testing.TB) []*scenarios.Scenario {
 	t.Helper()
 	list, err := everySubject()

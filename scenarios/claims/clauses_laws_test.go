@@ -441,7 +441,7 @@ func (p *proof) overtaken(m []string) string {
 		"no such client still waited")
 }
 
-// orderSlack checks the minimum time between two requests for which the lock must keep their order.
+// orderSlack checks the minimum time between two requests whose order the lock must keep.
 func (p *proof) orderSlack(m []string) string {
 	slack := p.History.Header.Order.Slack
 	return unless(at(slack, m[1]), slack.String())

@@ -47,7 +47,7 @@ func (p *proof) left(s *Section) string {
 	}
 }
 
-// other matches the text about one more holder of a semaphore. Its groups are WHO TIME left.
+// other matches the text about one of the other holders of a semaphore. Its groups are WHO TIME left.
 var other = pattern(`WHO, inside since TIME, had not yet left \(([^()]+)\)`)
 
 // crowded checks that a section began while all permits were in use. The regexp groups in m are WHO, LOCK, TIME, WHO,

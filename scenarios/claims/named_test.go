@@ -7,7 +7,7 @@ import (
 )
 
 // TestFaultsThatAStoryNamesAreNecessary runs the plan of each story again without the faults that the story's
-// explanation names. The comment of Necessity defines two kinds of mistakes: unnecessary and missing faults. The test
+// explanation names. It counts two kinds of mistakes, unnecessary and missing faults, as Necessity defines them. It
 // tolerates one mistake of each kind in a hundred names. FENCEPOST_FULL=1 continues until a thousand names have been
 // tried.
 func TestFaultsThatAStoryNamesAreNecessary(t *testing.T) {

@@ -153,7 +153,7 @@ func longestFirst(faults []nemesis.Fault) []int {
 // runs with the fault than without it. The constant often is the minimum difference between these numbers of runs.
 const others, often = 10, 5
 
-// unnamed looks for a fault that the explanation of s should have named. The explanation names no fault.
+// unnamed checks a story whose explanation names no fault. It looks for a fault that the explanation should have named.
 func (n *Necessity) unnamed(s *Story, later []int) {
 	broken := func(seed uint64, drop ...int) int {
 		if n.without(s, seed, append(drop, later...)...).Outcome == checker.Violated {

@@ -53,7 +53,7 @@ func asSeenBy(before, later checker.Verdict) checker.Verdict {
 	return later
 }
 
-// unused returns faults on the resource and its links.
+// unused returns faults that strike only the resource and its links.
 func unused(r *rand.Rand, names nemesis.Names) []nemesis.Fault {
 	at := nemesis.Trigger{Time: time.Duration(r.Int64N(int64(2 * time.Second)))}
 	length := time.Millisecond + time.Duration(r.Int64N(int64(10*time.Second)))

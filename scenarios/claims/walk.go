@@ -97,7 +97,7 @@ func (w *Walk) Plan(seed uint64) nemesis.Plan {
 	}
 }
 
-// tries is the maximum number of times that a line is drawn until the scenario accepts it. This is enough even for a
+// tries is the maximum number of lines that are drawn to find one that the scenario accepts. This is enough even for a
 // kind of fault with two names, if only one random pair of names in twenty is accepted.
 const tries = 300
 

@@ -107,8 +107,8 @@ func (s *Survival) survives() bool {
 	return s.Absent == "" && data.Holds > 0 && data.Violated+data.Unknown() == 0
 }
 
-// Written is a scenario in the form of its file. The file expects the outcome of each law that had the same outcome
-// with all seeds.
+// Written is the name of a scenario with the text of its file. The file expects the outcome of each law that had the
+// same outcome with all seeds.
 type Written struct{ Name, Text string }
 
 // Locks runs all scenarios of the comparison, each with seeds 1 to o.Runs. When ctx is done, it returns what it has

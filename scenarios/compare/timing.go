@@ -46,7 +46,7 @@ var figures = []figure{
 		tip: "requests that the client sends to the lock servers for each lock, from acquire to release"},
 }
 
-// These are groups of columns.
+// These are groups of adjacent columns in the table.
 var (
 	acquiring = document.Group{Title: "acquire, in ms",
 		Tip: "how long one client waits for a lock that nobody else wants"}

@@ -86,7 +86,7 @@ func chanceOf(runs, catches int, probability float64) float64 {
 }
 
 // atMost returns the probability that the given number of runs has at most the given number of catches. p is the
-// probability that a single run has a catch.
+// probability that a single run catches the mutant.
 func atMost(runs, catches int, p float64) float64 {
 	if catches >= runs {
 		return 1

@@ -28,7 +28,7 @@ type Rare struct {
 	Struck []Struck     // one for each fault of Plan
 }
 
-// Struck is a fault of a plan. It states in how many runs the same promise is still broken if another fault replaces
+// Struck is a fault of a plan. It counts the runs in which the same promise is still broken if another fault replaces
 // this one.
 type Struck struct {
 	Fault nemesis.Fault
@@ -190,7 +190,7 @@ func (t *striker) drawn(k nemesis.Kind, within time.Duration) (all []nemesis.Fau
 }
 
 // messages returns copies of the fault that strike requests and answers of the fault-free run, one for each message. If
-// there are more messages than tries, it uses only that many messages, spread evenly.
+// there are more messages than the constant tries, it uses only as many messages as tries, spread evenly.
 func (t *striker) messages(f nemesis.Fault, seed uint64) (all []nemesis.Fault, err error) {
 	runner := scenarios.NewRunner(t.scenario)
 	runner.ReportSent(true)

@@ -73,7 +73,7 @@ func (m MutantResult) caught() bool {
 	return m.first() != nil
 }
 
-// how says which law the mutant broke, and by which cause.
+// how returns the law that the mutant broke and the cause of the violation.
 func (m MutantResult) how() string {
 	s := m.first()
 	return fmt.Sprintf("%s: %s", s.Law, s.Cause)

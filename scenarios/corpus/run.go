@@ -237,7 +237,7 @@ type ofLock struct {
 
 const ofName = " of "
 
-// Do performs the stage with h's hands. Before that, it adds the name of the lock to the stage's name.
+// Do appends the name of the lock to the stage's name and passes the stage on.
 func (h ofLock) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part) error) error {
 	s.Name += ofName + h.name
 	return do(ctx, h.hands, s, take)

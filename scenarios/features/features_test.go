@@ -94,8 +94,8 @@ var smallest = map[Feature]string{
 	copiedTooLate:  "r2 copies c1/1",
 }
 
-// parsed parses lines such as "@3s c1 gets c1/1 until 9s" into a history. A line without a time happens one millisecond
-// after the line before it.
+// parsed parses lines such as "@3s c1 gets c1/1 until 9s" into a history. An event without a time happens one
+// millisecond after the event before it.
 func parsed(t *testing.T, lines []string) *history.History {
 	h := &history.History{Header: history.Header{Locks: []history.Lock{"lock"}, TTL: history.Of(10 * time.Second)}}
 	now := history.Time(0)
