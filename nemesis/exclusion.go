@@ -27,7 +27,7 @@ type Exclusion struct {
 	// Zero imposes no condition.
 	Within time.Duration
 	// Forever excludes only faults that never end: a Crash or ShutDown without a restart, or a Cut or Drift without a
-	// length. It cannot be combined with Within.
+	// duration. It cannot be combined with Within.
 	Forever bool
 	// OneWay (Cut only) excludes only cuts of a single direction. It cannot be combined with Forever.
 	OneWay bool

@@ -16,7 +16,7 @@
 //     kind, what the fault does to its targets, and whether it lasts. The laws, the causes, the stories and the page
 //     depend only on what it does: whatever stops a process is drawn and described as a pause. A kind that does
 //     something new needs a new history.Effect, and each law and each lane of the timeline must handle it.
-//   - The file registers a definition. It states how the fault's line is written, what happens, which processes it can
+//   - The file registers a definition. It says how the fault's line is written, what happens, which processes it can
 //     strike, how it begins and ends in the simulated world, how it is drawn at random, and where a verification places
 //     it. How the fault is simplified, swept, counted and excluded follows from the parts of its line. Running go test
 //     -update adds its line and its weight to FORMAT.md.

@@ -40,7 +40,7 @@ type definition struct {
 	// it affects, arrange injects it. All other faults begin at their trigger. They end when their duration is over or,
 	// if a server went down, when it restarts.
 	arrange, begin, end func(*striker)
-	// endless means that a fault of this kind never ends unless it states a length.
+	// endless means that a fault of this kind never ends unless its line specifies a duration.
 	endless bool
 	// holds means that the target does nothing once the fault has begun. If the trigger is an answer to a client, the
 	// fault begins before the client acts on the answer.
@@ -159,7 +159,7 @@ func (k Kind) Has(f Field) bool {
 	return d != nil && d.fields&f != 0
 }
 
-// Endless reports whether a fault of this kind never ends unless it states a length.
+// Endless reports whether a fault of this kind never ends unless its line specifies a duration.
 func (k Kind) Endless() bool {
 	d := k.definition()
 	return d != nil && d.endless
@@ -226,8 +226,8 @@ type Dice interface {
 }
 
 // Placement says which faults of one kind a verification tries. It tries every start of a fault that can make a
-// difference and, if the fault has a length or a restart, every end that can. If a kind has too many such placements,
-// the verification tries random ones instead.
+// difference and, if the fault has a duration or a restart, every end that can make a difference. If a kind has too
+// many such placements, the verification tries random ones instead.
 type Placement struct {
 	// Order ranks the kinds, from 1. The simplest kind comes first.
 	Order int

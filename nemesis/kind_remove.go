@@ -11,7 +11,7 @@ import (
 // Kinds of faults that remove keys from a Redis node. They are drawn only if a mix asks for them, because hardly any
 // lock survives them and most deployments can rule them out.
 var (
-	// EvictKey is an eviction: the node is short of memory and removes a lock's key.
+	// EvictKey is the kind of fault in which a node that is short of memory evicts a lock's key.
 	EvictKey = register(removal(definition{
 		words: history.EvictKey,
 		parts: []part{words("of"), lockName, words("on"), target, trigger},
@@ -24,7 +24,7 @@ var (
 		parts:   []part{words("of"), lockName, words("on"), target, trigger},
 		meaning: "an operator deletes the key of that lock from a Redis master (DEL)",
 	}, history.DeletedByOperator))
-	// Flush is a FLUSHALL by an operator.
+	// Flush is the kind of fault in which an operator removes all keys with FLUSHALL.
 	Flush = register(removal(definition{
 		words:   history.Flush,
 		parts:   []part{target, trigger},

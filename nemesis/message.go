@@ -177,8 +177,8 @@ func plainerMessage(f *Fault, try func(func(*Fault))) {
 	}
 }
 
-// oneMessage is the part of a line that identifies a message on a link. It states the message's number ("5 of client-1
-// -> redis-1") or its content ("the 2nd DEL of client-1 to redis-1").
+// oneMessage is the part of a line that identifies a message on a link. It contains the message's number ("5 of
+// client-1 -> redis-1") or its content ("the 2nd DEL of client-1 to redis-1").
 var oneMessage = part{" NUMBER of PROCESS -> PROCESS", FieldNumber | FieldTarget | FieldPeer | FieldMessage,
 	parseOneMessage, printOneMessage, plainerMessage}
 

@@ -89,12 +89,12 @@ func (n *Names) role(p sim.ProcessID) role {
 	return unknown
 }
 
-// with returns the names of the processes whose role satisfies right.
-func (n *Names) with(right func(role) bool) []string {
+// with returns the names of the processes whose role satisfies isTarget.
+func (n *Names) with(isTarget func(role) bool) []string {
 	var list []string
 	add := func(r role, names ...sim.ProcessID) {
 		for _, p := range names {
-			if p != "" && right(r) {
+			if p != "" && isTarget(r) {
 				list = append(list, string(p))
 			}
 		}

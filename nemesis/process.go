@@ -43,9 +43,9 @@ func isNumber(s string) bool {
 }
 
 // meant returns the process of the run that the user probably meant by text. It considers only processes whose role
-// satisfies right. If no name is similar, it returns "".
-func (n *Names) meant(text string, right func(role) bool) string {
-	names := n.with(right)
+// satisfies isTarget. If no name is similar, it returns "".
+func (n *Names) meant(text string, isTarget func(role) bool) string {
+	names := n.with(isTarget)
 	if name := processMeant(text); slices.Contains(names, name) {
 		return name
 	}

@@ -116,7 +116,7 @@ func without(t *testing.T, k nemesis.Kind, which string) func(*draw.Mix) {
 	}
 }
 
-// TestEveryKindIsJudgedReportedAndDrawnLikeItsTwin runs all scenarios of the catalogue twice: as they are, and with the
+// TestEveryKindIsJudgedReportedAndDrawnLikeItsTwin runs all scenarios of the catalog twice: as they are, and with the
 // kind of each fault replaced by its twin (see Twins).
 func TestEveryKindIsJudgedReportedAndDrawnLikeItsTwin(t *testing.T) {
 	twins := nemesis.Twins(t)

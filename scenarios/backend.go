@@ -51,7 +51,7 @@ type Backend struct {
 	Front sim.Front
 	Paths bool // libraries form keys by appending to the lock's name or by prepending a path to it
 	// Lasts returns how long a library's lock can block other clients after the servers received the last message from
-	// its holder. If Lasts is nil, that is the TTL.
+	// its holder. If Lasts is nil, the lock can block them for its TTL.
 	Lasts  func(ttl time.Duration) time.Duration
 	Scheme string // prefix of a member's address, before HOST:PORT: "http://"
 }
@@ -181,7 +181,7 @@ func Persists(kind locks.Backend) bool {
 	return slices.Contains((&Servers{Backend: kind}).backend().own(), "persistence")
 }
 
-// key returns the setting in the "servers" mapping that states how many servers of this kind there are.
+// key returns the setting in the "servers" mapping that sets how many servers of this kind there are.
 func (b *Backend) key() format.Key[Servers] {
 	k := format.Number(string(b.Kind), func(s *Servers) *int { return &s.N }, 0, 1, b.Most,
 		b.Meaning).Depending("none").Showing("1")

@@ -136,7 +136,7 @@ func (l *listener) Serve(q *sim.Incoming) {
 	}))
 }
 
-// BenchmarkScenario runs each scenario of the catalogue on one core, records its history and judges all laws.
+// BenchmarkScenario runs each scenario of the catalog on one core, records its history and judges all laws.
 func BenchmarkScenario(b *testing.B) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, name := range Names() {

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 )
 
-// catalogueFiles contains the scenario files of the catalogue. The files in the folder catalogue/printed reproduce code
+// catalogueFiles contains the scenario files of the catalog. The files in the folder catalogue/printed reproduce code
 // samples from published documents with exactly the same settings.
 //
 //go:embed catalogue/*.yaml catalogue/printed/*.yaml
@@ -17,13 +17,13 @@ var catalogueFiles embed.FS
 //go:embed FORMAT.md
 var Format string
 
-// Section is a section of the catalogue.
+// Section is a section of the catalog.
 type Section struct {
 	Title string
 	Names []string
 }
 
-// Sections lists the scenarios of the catalogue in the recommended reading order.
+// Sections lists the scenarios of the catalog in the recommended reading order.
 var Sections = []Section{
 	{"One Redis", []string{
 		"setnx-holder-crash", "setnx-expire-crash-between", "set-nx-px-holder-crash", "del-by-slow-client",
@@ -100,7 +100,7 @@ var Sections = []Section{
 		"printed-set-nx-px-script"}},
 }
 
-// Names lists all scenarios of the catalogue.
+// Names lists all scenarios of the catalog.
 func Names() []string {
 	var names []string
 	for _, s := range Sections {
@@ -109,7 +109,7 @@ func Names() []string {
 	return names
 }
 
-// Named returns the scenario of the catalogue with the given name. If there is none, the error matches fs.ErrNotExist.
+// Named returns the scenario of the catalog with the given name. If there is none, the error matches fs.ErrNotExist.
 func Named(name string) (*Scenario, error) {
 	path, text, err := fileOf(name)
 	if err != nil {
@@ -118,7 +118,7 @@ func Named(name string) (*Scenario, error) {
 	return Parse(path, text)
 }
 
-// fileOf returns the path and the text of the file with the given scenario of the catalogue.
+// fileOf returns the path and the text of the file with the given scenario of the catalog.
 func fileOf(name string) (path string, text []byte, err error) {
 	for _, folder := range folders {
 		path = folder + name + ".yaml"
@@ -129,5 +129,5 @@ func fileOf(name string) (path string, text []byte, err error) {
 	return "", nil, fmt.Errorf("the catalogue has no scenario %q: %w", name, fs.ErrNotExist)
 }
 
-// folders lists the folders that contain the catalogue's files.
+// folders lists the folders that contain the catalog's files.
 var folders = []string{"catalogue/", "catalogue/printed/"}

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// seedsPerScenario returns the number of seeds with which each scenario of the catalogue must have the expected
+// seedsPerScenario returns the number of seeds with which each scenario of the catalog must have the expected
 // outcome.
 func seedsPerScenario() int {
 	if !testkit.Full() || raceEnabled {

@@ -300,7 +300,7 @@ func struckWhileReleasing(h *history.History) bool {
 	return false
 }
 
-// Every mode of extension has a defect in this list or a scenario in the catalogue.
+// Every mode of extension has a defect in this list or a scenario in the catalog.
 func TestEveryModeOfExtensionIsShown(t *testing.T) {
 	shown := map[string]bool{"checked": true}
 	for _, d := range defects {

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 const allSeeds = 3
 
 // fingerprints performs a set of runs and returns one line for each, with the run's digest and a hash of its history.
-// The set contains runs of each scenario of the catalogue with the first seeds, and runs under five random faults.
+// The set contains runs of each scenario of the catalog with the first seeds, and runs under five random faults.
 func fingerprints(seeds uint64) (string, error) {
 	var b strings.Builder
 	for _, name := range Names() {

@@ -25,7 +25,7 @@ func family(s *Scenario) string {
 }
 
 // TestEveryLawIsBrokenAndKeptInEachFamily checks for each kind of servers that each law catches a broken lock and
-// passes a sound one. The locks are those of the catalogue and of familyVariants.
+// passes a sound one. The locks are those of the catalog and of familyVariants.
 func TestEveryLawIsBrokenAndKeptInEachFamily(t *testing.T) {
 	seen := map[string]map[checker.Law]map[checker.Outcome]string{}
 	judge := func(s *Scenario) {
@@ -83,7 +83,7 @@ func cannotBreak(f string, law checker.Law, o checker.Outcome) bool {
 }
 
 // familyVariants are additional scenarios for some kinds of servers. They show outcomes of laws that no scenario of the
-// catalogue shows for these servers.
+// catalog shows for these servers.
 var familyVariants = []string{
 	`name: replicated-queue
 servers: {redis: 1, replicas: 1}

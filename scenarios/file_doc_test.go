@@ -75,8 +75,8 @@ func documented(t *testing.T) (rows []struct{ key, standard string }) {
 	return rows
 }
 
-// If a file states a default explicitly, nothing changes. The test checks this for the defaults in FORMAT.md and for
-// those of every protocol.
+// A file that sets a default explicitly means the same as one without it. The test checks this for the defaults in
+// FORMAT.md and for those of every protocol.
 func TestDocumentedDefaultsAreTheDefaults(t *testing.T) {
 	tried := 0
 	same := func(base, key, value string) {

@@ -24,12 +24,12 @@ type table[T any] struct {
 	absent []field
 }
 
-// fields returns the settings of the mapping at the given path. The path is "" or ends with a dot, such as
-// "extension.".
-func (t *table[T]) fields(under string) (list []field) {
+// fields returns the settings of the mapping at the given path. prefix is the path with a dot at its end, such as
+// "extension.", or "" for the mapping itself.
+func (t *table[T]) fields(prefix string) (list []field) {
 	for i := range t.keys {
 		k := &t.keys[i]
-		name, inside := strings.CutPrefix(k.Path, under)
+		name, inside := strings.CutPrefix(k.Path, prefix)
 		if !inside || strings.Contains(name, ".") {
 			continue
 		}
@@ -47,7 +47,7 @@ func (t *table[T]) fields(under string) (list []field) {
 		list = append(list, f)
 	}
 	for _, f := range t.absent {
-		if name, inside := strings.CutPrefix(f.name, under); inside && !strings.Contains(name, ".") {
+		if name, inside := strings.CutPrefix(f.name, prefix); inside && !strings.Contains(name, ".") {
 			f.name = name
 			list = append(list, f)
 		}

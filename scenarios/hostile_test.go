@@ -17,7 +17,7 @@ import (
 var hostile = []string{"\x1b[2J", "\u009b2J", "\x7f", "\u202e", "\u2066", "\u2028", "a\rb", "\x07", "\x00",
 	"\x1b]0;x\x07"}
 
-// TestNoControlCharacterGetsIn puts hostile texts, escaped as in YAML, into every value and every key of the catalogue.
+// TestNoControlCharacterGetsIn puts hostile texts, escaped as in YAML, into every value and every key of the catalog.
 // Each of them must be reported at its position, with a message that a terminal can display.
 func TestNoControlCharacterGetsIn(t *testing.T) {
 	files, err := filepath.Glob("catalogue/*.yaml")

@@ -152,8 +152,7 @@ func (s *Scenario) extensions(match func(locks.ExtendMode) bool) bool {
 	return s.everybody(func(c *Client) bool { return c.Lock.Extension == nil || match(c.Lock.Extension.Mode) })
 }
 
-// keySettings returns the measures that concern keys: what a key contains, and what is compared before a key is
-// changed.
+// keySettings returns the measures that affect keys: what a key contains, and what is compared before a key is changed.
 func (s *Scenario) keySettings(d *locks.Definition) []applied {
 	session := s.Servers.consensus()
 	return []applied{
@@ -178,7 +177,7 @@ func (s *Scenario) keySettings(d *locks.Definition) []applied {
 	}
 }
 
-// leaseSettings returns the measures that concern leases: how long a lock is valid, what extends it, and what protects
+// leaseSettings returns the measures that affect leases: how long a lock is valid, what extends it, and what protects
 // the data after it has expired.
 func (s *Scenario) leaseSettings(d *locks.Definition) []applied {
 	session := s.Servers.consensus()

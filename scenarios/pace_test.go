@@ -52,7 +52,7 @@ func TestNoPeriodIsTooShort(t *testing.T) {
 var crowds = []struct{ key, value string }{{"clients", "3"}, {"work.hold", "15s"}, {"network.delay", "0s"},
 	{"lock.extension", "{}"}, {"servers.replicas", "1"}}
 
-// bases contains what crowded has returned, by the protocol and the keys that it set.
+// bases caches the results of crowded, by protocol and settings.
 var bases = map[string]string{}
 
 // crowded returns the minimal file of a protocol with the settings in crowds that the protocol accepts, except the

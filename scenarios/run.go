@@ -69,7 +69,7 @@ type Host interface {
 	Begin(w *sim.World, servers []sim.ProcessID)
 	// Run is like World.Run, but keeps the code outside the simulation in step with the simulation.
 	Run(limit sim.Time, done func() bool) (limited bool)
-	// End ends the run of the foreign code, and returns the first error that occurred in it.
+	// End ends the run of the code outside the simulation, and returns the first error that occurred in this code.
 	End() error
 }
 
@@ -77,8 +77,8 @@ type Host interface {
 // the servers belongs.
 type keyNamer interface{ LockOf(key string) history.Lock }
 
-// Cast is a Host that replaces a scenario's clients and servers. Virtual time may pass in its Begin. The times in the
-// plan are relative to the time when Begin returns.
+// Cast is a Host that replaces a scenario's clients and servers. Virtual time may pass while its method Begin runs. The
+// times in the plan are relative to the time when Begin returns.
 type Cast interface {
 	Host
 	// Client returns the main function of a client's task. start is the time at which the task is to begin.
@@ -332,8 +332,9 @@ func (r *Runner) messages() int {
 	return n
 }
 
-// attempts returns the number of attempts to acquire a lock that the clients have made, and how many of these found
-// that another client held it. Both are 0 if the run has a Host, because the attempts of foreign code are not counted.
+// attempts returns the number of attempts to acquire a lock that the clients have made, and how many of these attempts
+// found that another client held the lock. Both are 0 if the run has a Host, because the attempts of code outside the
+// simulation are not counted.
 func (r *Runner) attempts() (made, taken int) {
 	if r.host != nil {
 		return 0, 0

@@ -1,5 +1,5 @@
 // Package scenarios turns a scenario file into runs: scenario -> plan -> run -> history -> verdict. It contains the
-// settings of scenario files, the embedded catalogue, the clients, the protected resource, and the runner that puts
+// settings of scenario files, the embedded catalog, the clients, the protected resource, and the runner that puts
 // them into a simulated world.
 //
 // Goals: a scenario is data that a person can read. A run depends only on its scenario and its plan, and the plan

@@ -200,7 +200,7 @@ type setup struct {
 	came map[string]string // outcomes, keyed by kind of outcome and text
 }
 
-// situations returns scenarios that use the protocol or can be adapted to it: those of the catalogue, those of the
+// situations returns scenarios that use the protocol or can be adapted to it: those of the catalog, those of the
 // defects, and some others for rare circumstances.
 func situations(t *testing.T, d *locks.Definition) *situationPool {
 	texts := []string{minimal[d.Name] + "clients: 3\nwork: {cycles: 3, writes: 1}\n"}
@@ -440,7 +440,7 @@ func observed(t *testing.T, path string, s *Scenario) string {
 	return b.String()
 }
 
-// extraSituations are scenarios that show effects of settings that the catalogue does not show for every protocol.
+// extraSituations are scenarios that show effects of settings that the catalog does not show for every protocol.
 // SERVERS and MEMBERS are replaced by the protocol's servers. REPLICATED and SEMI-SYNCED are replaced by servers with
 // two replicas each.
 var extraSituations = []string{

@@ -19,7 +19,7 @@ func plansPerScenario() int {
 	return 24
 }
 
-// TestTheCheckerReadsTheLawsAsWritten judges runs of the catalogue under random faults with the checker and with a
+// TestTheCheckerReadsTheLawsAsWritten judges runs of the catalog under random faults with the checker and with a
 // slow, literal implementation of the laws. For every law, both must agree on the outcome, on the kinds of causes and,
 // for each cause, on the first events that violate the law.
 func TestTheCheckerReadsTheLawsAsWritten(t *testing.T) {

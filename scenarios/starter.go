@@ -213,7 +213,7 @@ func (f *starterFile) group(group *locks.Setting) {
 	f.line("  #%s: {%s}", group.Path, strings.Join(entries, ", "))
 }
 
-// inForce returns the lock's settings in a minimal scenario, which states only the values that define the kind of lock.
+// inForce returns the lock's settings in a minimal scenario, which sets only the values that define the kind of lock.
 func (f *starterFile) inForce() *locks.Config {
 	text := fmt.Sprintf("name: x\nservers: {%s: %d}\nlock: {protocol: %s}\nwork: {writes: 1}\n",
 		f.def.Backend, f.count(), f.def.Name)

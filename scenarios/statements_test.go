@@ -113,7 +113,7 @@ func cited(t *testing.T) map[string]string {
 	return all
 }
 
-// A scenario of the catalogue names a document as its source if and only if it shows a statement of that document.
+// A scenario of the catalog names a document as its source if and only if it shows a statement of that document.
 func TestSourcesNameADocumentOnlyForWhatStandsInIt(t *testing.T) {
 	shows := map[string][]string{} // the documents that each scenario illustrates
 	for _, row := range statements(t) {

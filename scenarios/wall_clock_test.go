@@ -61,7 +61,7 @@ func seenReadingWall(t *testing.T, s *Scenario) []sim.ProcessID {
 }
 
 // TestSettingsSayWhoReadsTheWallClock compares the clients that read their wall clock with those that should read it
-// according to their settings. It runs all scenarios of the catalogue. It also runs each protocol with every word of
+// according to their settings. It runs all scenarios of the catalog. It also runs each protocol with every word of
 // every setting, set for all clients or for a single one.
 func TestSettingsSayWhoReadsTheWallClock(t *testing.T) {
 	texts, reading := []string{}, map[string]bool{}

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Watching a run of any scenario of the catalogue does not change the run. The watch ends when the probe begins.
+// Watching a run of any scenario of the catalog does not change the run. The watch ends when the probe begins.
 func TestWatchingARunChangesNothingInIt(t *testing.T) {
 	for _, name := range testkit.Sample(t, Names()) {
 		s, err := Named(name)

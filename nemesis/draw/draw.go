@@ -102,7 +102,7 @@ func (g *Generator) enable(c fuzz.Continue) {
 }
 
 // possible reports whether the exclusions permit any fault of the kind. It returns false only if a single exclusion
-// covers the whole kind; it does not notice if several exclusions together do.
+// covers the whole kind; it does not notice if several exclusions cover it together.
 func (g *Generator) possible(k nemesis.Kind) bool {
 	return !slices.ContainsFunc(g.mix.Without,
 		func(x nemesis.Exclusion) bool { return x == nemesis.Exclusion{Kind: k} })

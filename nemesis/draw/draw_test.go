@@ -205,7 +205,7 @@ func TestMixIsObeyedAtItsEnds(t *testing.T) {
 			}},
 		{"one length", func(m *Mix) { m.Pause = Span{7 * time.Second, 7 * time.Second} },
 			func(f nemesis.Fault) bool { return f.Kind != nemesis.Pause || f.For == 7*time.Second }},
-		{"pauses only", func(m *Mix) { m.Weights = only(nemesis.Pause) },
+		{"pauses only", func(m *Mix) { m.Weights = weightsOf(nemesis.Pause) },
 			func(f nemesis.Fault) bool { return f.Kind == nemesis.Pause }},
 	} {
 		g := newGenerator(t, test.change)
@@ -221,7 +221,7 @@ func TestMixIsObeyedAtItsEnds(t *testing.T) {
 
 func TestManyStrongDriftsLeaveClocksGoingForward(t *testing.T) {
 	g := newGenerator(t, func(m *Mix) {
-		m.Weights, m.PPM, m.Fewest, m.Most = only(nemesis.Drift), nemesis.MaxPPM, 20, 20
+		m.Weights, m.PPM, m.Fewest, m.Most = weightsOf(nemesis.Drift), nemesis.MaxPPM, 20, 20
 	})
 	for seed := range uint64(200) {
 		if err := (nemesis.Plan{Scenario: "a", Faults: g.Draw(seed)}).Validate(testNames); err != nil {
@@ -232,7 +232,7 @@ func TestManyStrongDriftsLeaveClocksGoingForward(t *testing.T) {
 
 func TestDurationsOfEveryOrderOfMagnitudeAreDrawn(t *testing.T) {
 	g := newGenerator(t, func(m *Mix) {
-		m.Weights, m.Pause = only(nemesis.Pause), Span{time.Millisecond, 16*time.Second + 383*time.Millisecond}
+		m.Weights, m.Pause = weightsOf(nemesis.Pause), Span{time.Millisecond, 16*time.Second + 383*time.Millisecond}
 	})
 	doublings := map[int]int{}
 	for seed := range uint64(3000) {

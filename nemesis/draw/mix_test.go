@@ -66,9 +66,9 @@ func TestMixesThatDrawNothingAreRefused(t *testing.T) {
 	for name, change := range map[string]func(*Mix){
 		"no faults":         func(m *Mix) { m.Fewest, m.Most = 0, 0 },
 		"no weights":        func(m *Mix) { m.Weights = Weights{} },
-		"nothing to strike": func(m *Mix) { m.Weights = only(nemesis.FailOver, nemesis.ExpireSession) },
+		"nothing to strike": func(m *Mix) { m.Weights = weightsOf(nemesis.FailOver, nemesis.ExpireSession) },
 		"all excluded": func(m *Mix) {
-			m.Weights, m.Without = only(nemesis.Pause), []nemesis.Exclusion{{Kind: nemesis.Pause}}
+			m.Weights, m.Without = weightsOf(nemesis.Pause), []nemesis.Exclusion{{Kind: nemesis.Pause}}
 		},
 	} {
 		mix := Default()

@@ -18,8 +18,8 @@ var testNames = nemesis.Names{
 	Locks:     []history.Lock{"lock", "orders:1/a"},
 }
 
-// only returns weights of 1 for the given kinds and 0 for all others.
-func only(kinds ...nemesis.Kind) Weights {
+// weightsOf returns weights of 1 for the given kinds and 0 for all others.
+func weightsOf(kinds ...nemesis.Kind) Weights {
 	var w Weights
 	for _, k := range kinds {
 		w[k] = 1

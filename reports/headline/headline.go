@@ -39,9 +39,9 @@ func Broken(h *history.History, f *checker.Finding) string {
 	words := ""
 	switch f.Law {
 	case checker.MutualExclusion:
-		words = because(s.inside(), s.why())
+		words = withReason(s.inside(), s.why())
 	case checker.LeaseExclusion:
-		words = because(s.two("was", "were", "promised "+s.lock()), s.why())
+		words = withReason(s.two("was", "were", "promised "+s.lock()), s.why())
 	case checker.ResourceSafety:
 		words = s.data()
 	case checker.Ownership:
@@ -49,7 +49,7 @@ func Broken(h *history.History, f *checker.Finding) string {
 	case checker.TokenOrder:
 		words = s.token()
 	case checker.DeadlockFreedom:
-		words = because(s.process(0, "somebody")+" waited too long for "+s.lock(), s.blocked())
+		words = withReason(s.process(0, "somebody")+" waited too long for "+s.lock(), s.blocked())
 	case checker.FaultTolerance:
 		words = s.slow()
 	case checker.Fairness:
@@ -63,8 +63,8 @@ func Broken(h *history.History, f *checker.Finding) string {
 	return text.Sentence(words)
 }
 
-// because joins a description of what happened with the reason for it. It returns "" if either is empty.
-func because(what, why string) string {
+// withReason joins a description of what happened with the reason for it. It returns "" if either is empty.
+func withReason(what, why string) string {
 	if what == "" || why == "" {
 		return ""
 	}

@@ -48,8 +48,8 @@ func If(condition bool, parts ...Part) Part {
 	return All(parts...)
 }
 
-// Attr returns attributes. pairs alternates names and values. A value is formatted as by fmt.Print. Attr and Text
-// replace unprintable characters with escapes.
+// Attr returns attributes. pairs contains a name, its value, the next name, its value and so on. A value is formatted
+// as by fmt.Print. Attr and Text replace unprintable characters with escapes.
 func Attr(pairs ...any) Part {
 	return func(in *html.Node) {
 		in.Attr = slices.Grow(in.Attr, len(pairs)/2)

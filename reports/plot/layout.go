@@ -125,8 +125,8 @@ func (d *Diagram) area(b box) box {
 // share returns the position of v along the axis, from 0 to 1.
 func (a *Axis) share(v float64) float64 { return (v - a.Min) / (a.Max - a.Min) }
 
-// ticks returns the ticks of the axis. If the diagram states none, it returns round numbers. It chooses as many as fit
-// into the length, but at most nine.
+// ticks returns the ticks of the axis. If the diagram specifies none, it returns round numbers: as many as fit into the
+// length, but at most nine.
 func (a *Axis) ticks(length, room float64) []Tick {
 	if len(a.Ticks) > 0 {
 		return a.Ticks

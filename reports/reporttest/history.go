@@ -64,8 +64,8 @@ func (t *Builder) Fault(ty history.Type, line string, on ...history.Process) *Bu
 		Fault: &history.Fault{On: on}})
 }
 
-// Acquire adds a successful acquire. Its call happens at the first of the given times, and its return at the second. In
-// between, it sets the key on one server after the other. The third time is the end of the lease.
+// Acquire adds a successful acquire, which is called at the time from and returns at the time to. In between, the key
+// is set on one server after the other. until is the end of the lease.
 func (t *Builder) Acquire(from, to, until float64, attempt string, tok history.Token, servers ...int) *Builder {
 	p, _, _ := strings.Cut(attempt, "/")
 	t.At(from).Client(p, history.Acquire, history.Invoke, attempt)
@@ -117,8 +117,8 @@ func (t *Builder) use(s float64, op history.F, attempt, value string, tok histor
 	return t.At(s + 0.0008).Add(e)
 }
 
-// Release adds a release. Its call happens at the first of the given times, and its return at the second. In between,
-// the key is removed from the servers.
+// Release adds a release, which is called at the time from and returns at the time to. In between, the key is removed
+// from the servers.
 func (t *Builder) Release(from, to float64, attempt string, servers ...int) *Builder {
 	p, _, _ := strings.Cut(attempt, "/")
 	t.At(from).Client(p, history.Release, history.Invoke, attempt)

@@ -131,9 +131,9 @@ func (t *describer) acquire(e *history.Event) string {
 		}
 		return who + " acquires" + lock + shared + t.lease(e)
 	case history.Fail:
-		return who + " does not get" + cmp.Or(lock, " the lock") + because(e)
+		return who + " does not get" + cmp.Or(lock, " the lock") + reasonFor(e)
 	}
-	return who + " never learns whether it got" + cmp.Or(lock, " the lock") + because(e)
+	return who + " never learns whether it got" + cmp.Or(lock, " the lock") + reasonFor(e)
 }
 
 // lease describes a lease: its token, and how long the holder believes that it holds the lock. The long form also lists
@@ -168,9 +168,9 @@ func (t *describer) extend(e *history.Event) string {
 	case history.OK:
 		return who + " extends" + lock + t.lease(e)
 	case history.Fail:
-		return who + " cannot extend" + cmp.Or(lock, " its lease") + because(e)
+		return who + " cannot extend" + cmp.Or(lock, " its lease") + reasonFor(e)
 	}
-	return who + " never learns whether it extended" + cmp.Or(lock, " its lease") + because(e)
+	return who + " never learns whether it extended" + cmp.Or(lock, " its lease") + reasonFor(e)
 }
 
 func (t *describer) release(e *history.Event) string {
@@ -181,9 +181,9 @@ func (t *describer) release(e *history.Event) string {
 	case history.OK:
 		return who + " has released" + lock
 	case history.Fail:
-		return who + "'s release of" + cmp.Or(lock, " the lock") + " took no effect" + because(e)
+		return who + "'s release of" + cmp.Or(lock, " the lock") + " took no effect" + reasonFor(e)
 	}
-	return who + " never learns whether it released" + lock + because(e)
+	return who + " never learns whether it released" + lock + reasonFor(e)
 }
 
 // of returns the given word and the name of the operation's register, such as " of x". If there is only one register,
@@ -205,7 +205,7 @@ func (t *describer) read(e *history.Event) string {
 	case e.Type == history.OK:
 		return who + " reads " + quoted(e.Value) + t.of(e, "from")
 	}
-	return who + "'s read brought nothing" + because(e)
+	return who + "'s read brought nothing" + reasonFor(e)
 }
 
 func (t *describer) write(e *history.Event) string {
@@ -219,9 +219,9 @@ func (t *describer) write(e *history.Event) string {
 		if e.Why == history.LeaseNotValid {
 			return who + " does not write: it sees that its lease is over"
 		}
-		return who + " learns that its write took no effect" + because(e)
+		return who + " learns that its write took no effect" + reasonFor(e)
 	}
-	return who + " never learns whether its write took effect" + because(e)
+	return who + " never learns whether its write took effect" + reasonFor(e)
 }
 
 func (t *describer) transaction(e *history.Event) string {
@@ -235,9 +235,9 @@ func (t *describer) transaction(e *history.Event) string {
 	case history.OK:
 		return string(e.Process) + " learns that its " + what + " took effect"
 	case history.Fail:
-		return string(e.Process) + " learns that its " + what + " took no effect" + because(e)
+		return string(e.Process) + " learns that its " + what + " took no effect" + reasonFor(e)
 	}
-	return string(e.Process) + " never learns whether its " + what + " took effect" + because(e)
+	return string(e.Process) + " never learns whether its " + what + " took effect" + reasonFor(e)
 }
 
 func (t *describer) apply(e *history.Event) string {
@@ -260,7 +260,7 @@ func (t *describer) apply(e *history.Event) string {
 	if t.Long {
 		s += token(e.Token)
 	}
-	return s + because(e)
+	return s + reasonFor(e)
 }
 
 // key describes what happened to a key. The given text names the servers.
@@ -333,8 +333,8 @@ func (t *describer) byOther(e *history.Event) string {
 	return " by " + string(e.By)
 }
 
-// because returns the reason in parentheses. If a library gave the reason in its own words, these words are used.
-func because(e *history.Event) string {
+// reasonFor returns the reason for an event, in parentheses. If a library gave the reason in its own words, these words are used.
+func reasonFor(e *history.Event) string {
 	words := e.Value != "" && (e.F == history.Acquire || e.F == history.Extend || e.F == history.Release)
 	switch {
 	case words:

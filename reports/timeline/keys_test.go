@@ -9,7 +9,7 @@ import (
 )
 
 // TestAPromotedReplicaHasTheKeysThatReachedIt checks the keys and the roles of a master and of the replica that
-// replaces it. The replica lacks the key of the second lock, which the event after the promotion says.
+// replaces it. The replica lacks the key of the second lock, as the event after the promotion says.
 func TestAPromotedReplicaHasTheKeysThatReachedIt(t *testing.T) {
 	const master, replica = history.Process("redis-1"), history.Process("redis-1-replica-1")
 	key := func(at history.Time, on history.Process, lock history.Lock, f history.F, why history.Why) history.Event {
@@ -61,8 +61,9 @@ func TestAPromotedReplicaHasTheKeysThatReachedIt(t *testing.T) {
 	}
 }
 
-// TestRowsAndGapsShowTheKeysOfTheirTime compares settle with a count of instants. The keys of a row are those after the
-// last event of its instant. The keys of the gap after it are those of the longest part of the gap.
+// TestRowsAndGapsShowTheKeysOfTheirTime compares settle with a slow method that examines every instant. The keys of a
+// row are those after the last event of its instant. The keys of the gap after the row are those of the longest part of
+// the gap.
 func TestRowsAndGapsShowTheKeysOfTheirTime(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	gaps := 0

@@ -255,13 +255,13 @@ func (d *drawing) mark(ln *text.Line, r *row) {
 
 // state draws the state of all lanes. If continues is set, the line continues another line, so it does not show
 // beginnings and ends.
-func (d *drawing) state(ln *text.Line, r *row, only bool) {
+func (d *drawing) state(ln *text.Line, r *row, continues bool) {
 	clash := d.near.overlapped(r.pos)
 	col := ln.Cells()
 	for k, c := range d.clients {
 		ln.To(col)
 		for track, lock := range d.tracks {
-			d.track(ln, r, [2]int{k, track}, &d.near.clients[c], lock, only, clash)
+			d.track(ln, r, [2]int{k, track}, &d.near.clients[c], lock, continues, clash)
 		}
 		col += d.lane
 	}
@@ -279,7 +279,7 @@ func (d *drawing) state(ln *text.Line, r *row, only bool) {
 	}
 }
 
-func (d *drawing) track(ln *text.Line, r *row, at [2]int, lane *clientLane, lock history.Lock, only, clash bool) {
+func (d *drawing) track(ln *text.Line, r *row, at [2]int, lane *clientLane, lock history.Lock, continues, clash bool) {
 	sign, tone := sectionSign(lane, lock, r)
 	if tone == text.Plain && clash && strings.ContainsRune("█▄▒", sign) {
 		tone = text.Red
@@ -296,10 +296,10 @@ func (d *drawing) track(ln *text.Line, r *row, at [2]int, lane *clientLane, lock
 		lease = '┐'
 	case runs:
 		lease = '│'
-	case d.leased[at] && !only:
+	case d.leased[at] && !continues:
 		lease = '┘'
 	}
-	if !only {
+	if !continues {
 		d.leased[at] = runs
 	}
 	ln.Add(text.Green, string(lease))

@@ -67,8 +67,8 @@ func (c *chart) filled(s *scale) bool {
 	return s.place(last) >= leastFilled
 }
 
-// visible reports whether the piece of a span inside the frame is wide enough to be drawn. Whatever is outside the
-// frame is not drawn.
+// visible reports whether the part of a span inside the frame is wide enough to be seen. Whatever is outside the frame
+// is not drawn.
 func (c *chart) visible(s *scale, from, to history.Time) bool {
 	from, to = max(from, c.from), min(to, c.to)
 	return from > to || (s.place(to)-s.place(from))*float64(c.Right-c.Left) >= leastVisible

@@ -95,13 +95,13 @@ type Tried struct {
 	// Mended lists the broken laws that the changes mend.
 	Mended []checker.Law
 	Left   []checker.Law // the broken laws that the changes do not mend
-	Anew   []Breach      // one breach for each promise that the unchanged lock kept and the changed lock breaks
-	// Otherwise contains the breaches that do not count as new, from the trials Given, Elsewhere and Fresh. Either the
+	New    []Breach      // one breach for each promise that the unchanged lock kept and the changed lock breaks
+	// Known contains the breaches that do not count as new, from the trials Given, Elsewhere and Fresh. Either the
 	// unchanged lock has them too, or no lock can prevent them.
-	Otherwise []Breach
-	GivesUp   bool     // clients give up more often than with the unchanged lock
-	Spared    []string // faults that no longer have a target
-	Cost      Cost
+	Known   []Breach
+	GivesUp bool     // clients give up more often than with the unchanged lock
+	Spared  []string // faults that no longer have a target
+	Cost    Cost
 
 	scenario *scenarios.Scenario
 	unfit    bool // the format rejects these changes, or the clients' program fails with them even without faults
@@ -147,7 +147,7 @@ func (a *Advice) confirmed(t *Tried) bool { return t.met >= (1+confirming)*a.See
 // seemsToKeep is like keeps, but judges by the runs so far, whether or not the changes are confirmed.
 func (a *Advice) seemsToKeep(t *Tried) bool {
 	return t.sound() && !slices.ContainsFunc(t.Left, func(l checker.Law) bool { return a.ByNature[l] == "" }) &&
-		!slices.ContainsFunc(t.Otherwise, a.counts)
+		!slices.ContainsFunc(t.Known, a.counts)
 }
 
 // counts reports whether a breach counts against a change. It counts if some lock can prevent it and the advice is
@@ -160,17 +160,17 @@ func (a *Advice) asks(l checker.Law) bool { return !a.Own || slices.Contains(a.B
 
 // sound reports whether the changes break no additional promise, and do not make clients give up on locks that they
 // acquired without the changes.
-func (t *Tried) sound() bool { return len(t.Anew) == 0 && !t.GivesUp }
+func (t *Tried) sound() bool { return len(t.New) == 0 && !t.GivesUp }
 
 // unkept counts the shortcomings of a change: each law that it does not keep, and one more if clients give up.
 func (a *Advice) unkept(t *Tried) int {
 	laws := slices.Clone(t.Left)
-	for _, b := range t.Otherwise {
+	for _, b := range t.Known {
 		if a.counts(b) && !slices.Contains(laws, b.Law) {
 			laws = append(laws, b.Law)
 		}
 	}
-	n := len(laws) + len(t.Anew)
+	n := len(laws) + len(t.New)
 	if t.GivesUp {
 		n++
 	}
@@ -429,7 +429,7 @@ func (a *Advice) compare(t, u *Tried) int {
 		cmp.Compare(max(0, t.Cost.Servers-base.Servers), max(0, u.Cost.Servers-base.Servers)),
 		cmp.Compare(max(0, t.Cost.Lease-base.Lease), max(0, u.Cost.Lease-base.Lease)),
 		cmp.Compare(protocols(t), protocols(u)), cmp.Compare(len(t.Changes), len(u.Changes)),
-		cmp.Compare(len(t.Otherwise), len(u.Otherwise)), cmp.Compare(t.Cost.Requests, u.Cost.Requests))
+		cmp.Compare(len(t.Known), len(u.Known)), cmp.Compare(t.Cost.Requests, u.Cost.Requests))
 }
 
 // costStep is the difference in acquire times below which two costs count as equal.

@@ -39,7 +39,7 @@ func parsed(t *testing.T, text string) *scenarios.Scenario {
 // advised caches the advice that several tests use, by scenario and number of seeds.
 var advised = map[string]*Advice{}
 
-// adviceFor returns the advice for a scenario of the catalogue.
+// adviceFor returns the advice for a scenario of the catalog.
 func adviceFor(t *testing.T, name string, seeds int) *Advice {
 	t.Helper()
 	key := fmt.Sprint(name, " ", seeds)
@@ -85,7 +85,7 @@ func TestFencingSavesTheDataFromAPause(t *testing.T) {
 	const change = "lock.protocol: setnx"
 	of := a.find(change)
 	if of == nil || a.seemsToKeep(of) || !of.Mends(checker.MutualExclusion) ||
-		!strings.Contains(fmt.Sprint(of.Anew), string(checker.DeadlockFreedom)) {
+		!strings.Contains(fmt.Sprint(of.New), string(checker.DeadlockFreedom)) {
 		t.Errorf("%s: %+v", change, of)
 	}
 	for _, change := range []string{"lock.ttl: 30s", "resource.writes: compare-and-set", "work.check-validity: on"} {
@@ -108,9 +108,9 @@ func TestSavingChanges(t *testing.T) {
 		also     []string // changes that also keep every promise
 		not      []string // changes that do not keep every promise
 	}{
-		// A client that states no validity counts its TTL from the reply, but the key expires earlier. In one of a
-		// thousand runs, another client is granted the lock in between. A client that checks the validity counts it
-		// from the time before the request.
+		// A client that does not check its validity counts its TTL from the reply, but the key expires earlier. In one
+		// of a thousand runs, another client is granted the lock in between. A client that checks the validity counts
+		// it from the time before the request.
 		{"setnx-holder-crash", "lock.protocol: set-nx-px, work.check-validity: on", []string{"lock.protocol: etcd"},
 			[]string{"lock.protocol: setnx-expire", "lock.protocol: set-nx-px"}},
 		{"restart-forgets", "restart delay: 12s",
@@ -257,7 +257,7 @@ func TestAdviceDoesNotDependOnWorkers(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range a.Mending {
-			text += fmt.Sprintln(c, c.Mended, c.Left, c.Anew, c.Otherwise, c.Cost, c.Given, c.Elsewhere, c.Fresh,
+			text += fmt.Sprintln(c, c.Mended, c.Left, c.New, c.Known, c.Cost, c.Given, c.Elsewhere, c.Fresh,
 				c.Others)
 		}
 		return text

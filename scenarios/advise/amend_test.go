@@ -127,7 +127,7 @@ func TestTextRefusesWhatItCannotKeep(t *testing.T) {
 	}
 }
 
-// The keys of every scenario of the catalogue are removed, changed and set again. The function rewritten compares its
+// The keys of every scenario of the catalog are removed, changed and set again. The function rewritten compares its
 // text with a Document after the same edits, and fails if they differ.
 func TestTextDoesWhatADocumentDoes(t *testing.T) {
 	testkit.ThoroughOnly(t)

@@ -175,7 +175,7 @@ func TestOnlyWhatTheOwnFaultsBreakIsAskedAbout(t *testing.T) {
 		Cause: checker.Cause{Kind: checker.HolderOutlivedLease}, Runs: 7}, Of: 2120, Nature: "why"}
 	for _, own := range []bool{true, false} {
 		best := &Tried{Changes: []Change{{Key: "lock.ttl", Value: "9s"}}, Given: Trial{Runs: 20},
-			Fresh: Trial{Runs: 2100}, Mended: []checker.Law{checker.Ownership}, Otherwise: []Breach{stuck, outlived}}
+			Fresh: Trial{Runs: 2100}, Mended: []checker.Law{checker.Ownership}, Known: []Breach{stuck, outlived}}
 		a := &Report{Advice: &Advice{Own: own, Promised: checker.Laws, Broken: best.Mended, Base: &Tried{},
 			Mending: []*Tried{best}}, Scenario: named(t, "no-elapsed-check")}
 		want := "No change and no pair keeps every promise."

@@ -72,7 +72,7 @@ func (b *subject) offered(path string) bool {
 	return !circumstance && !isMembers(path)
 }
 
-// isMembers reports whether a key states the number of members of a cluster. Advice changes this number only together
+// isMembers reports whether a key sets the number of members of a cluster. Advice changes this number only together
 // with the protocol, or from one member to three.
 func isMembers(path string) bool {
 	kind, ok := strings.CutPrefix(path, "servers.")
@@ -179,8 +179,8 @@ func (b *subject) group(path, text string) []Change {
 	return nil
 }
 
-// alternatives returns other values for a key than its present value. They are the words that the key accepts and, for
-// a number, some smaller and larger numbers. An empty string stands for a mapping.
+// alternatives returns values for a key other than its current value: the words that the key accepts and, for a number,
+// some smaller and larger numbers. An empty string stands for a mapping.
 func alternatives(f *format.Form, now format.Value) (list []string) {
 	add := func(v format.Value) {
 		text := f.Text(v)

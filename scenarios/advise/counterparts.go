@@ -141,7 +141,7 @@ func (c *casting) alone() []int {
 	return roles
 }
 
-// shared is like alone, but also assigns the roles to the added members, in turn.
+// shared is like the method alone, but also assigns the roles to the added members, in turn.
 func (c *casting) shared() []int {
 	roles := c.alone()
 	for i := c.before; i < c.after; i++ {

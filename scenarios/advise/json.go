@@ -101,8 +101,8 @@ func (a *Report) data() *adviseJSON {
 	}
 	for i, t := range a.Mending {
 		d.Changes = append(d.Changes, changeJSON{changesOf(t), a.keeps(t), document.LawNames(t.Mended),
-			document.LawNames(t.Left), breachesOf(t.Anew),
-			breachesOf(t.Otherwise), t.GivesUp, document.Some(t.Spared), costOf(t.Cost), t.Given.Runs, t.Elsewhere.Runs,
+			document.LawNames(t.Left), breachesOf(t.New),
+			breachesOf(t.Known), t.GivesUp, document.Some(t.Spared), costOf(t.Cost), t.Given.Runs, t.Elsewhere.Runs,
 			t.Fresh.Runs, a.file(i)})
 	}
 	return d

@@ -33,14 +33,14 @@ func (b *subject) byNature(f campaign.Finding) (why string, gradual bool) {
 	return "", false
 }
 
-// judge computes the fields Mended, Left, Anew, Otherwise and GivesUp of t from the runs so far.
+// judge computes the fields Mended, Left, New, Known and GivesUp of t from the runs so far.
 func (b *subject) judge(base, t *Tried) {
-	t.Mended, t.Left, t.Anew, t.Otherwise = nil, nil, nil, nil
+	t.Mended, t.Left, t.New, t.Known = nil, nil, nil, nil
 	for _, law := range b.promised.Laws {
 		switch {
 		case !slices.Contains(b.broken, law):
-			if breach := b.anew(base, t, law); breach != nil {
-				t.Anew = append(t.Anew, *breach)
+			if breach := b.newBreach(base, t, law); breach != nil {
+				t.New = append(t.New, *breach)
 				continue
 			}
 		case b.mends(base, t, law):
@@ -48,7 +48,7 @@ func (b *subject) judge(base, t *Tried) {
 		default:
 			t.Left = append(t.Left, law)
 		}
-		t.Otherwise = append(t.Otherwise, b.otherwise(t, law)...)
+		t.Known = append(t.Known, b.knownBreaches(t, law)...)
 	}
 	// GivesUp is set if clients give up more often per run than with the unchanged lock under the same faults.
 	runs := t.Given.Runs + t.Elsewhere.Runs
@@ -75,10 +75,10 @@ func undecided(base, t *Tried, law checker.Law) bool {
 		t.Fresh.Laws.Of(law).Undecided > base.Fresh.Laws.Of(law).Undecided
 }
 
-// anew looks for a promise that the unchanged lock keeps and the changed lock breaks under the same faults. It returns
+// newBreach looks for a promise that the unchanged lock keeps and the changed lock breaks under the same faults. It returns
 // the first such breach. If there is none, but no run of the changed lock still shows that it keeps the promise, it
 // returns a breach without a cause. Otherwise it returns nil.
-func (b *subject) anew(base, t *Tried, law checker.Law) *Breach {
+func (b *subject) newBreach(base, t *Tried, law checker.Law) *Breach {
 	find := func(before, now *Trial, excused func(why string, gradual bool) bool) *Breach {
 		for _, f := range now.Findings {
 			if f.Law == law && before.violated(law) == 0 && !excused(b.byNature(f)) {
@@ -109,9 +109,9 @@ func (b *subject) anew(base, t *Tried, law checker.Law) *Breach {
 	return list[i]
 }
 
-// otherwise returns the ways in which a law is broken under the given faults (on the same servers and on others) and
+// knownBreaches returns the ways in which a law is broken under the given faults (on the same servers and on others) and
 // under fresh faults.
-func (b *subject) otherwise(t *Tried, law checker.Law) (list []Breach) {
+func (b *subject) knownBreaches(t *Tried, law checker.Law) (list []Breach) {
 	var all campaign.Findings
 	for _, trial := range []*Trial{&t.Given, &t.Elsewhere, &t.Fresh} {
 		all.Add(trial.Findings)

@@ -60,7 +60,7 @@ func explorationKeeps(t *testing.T, name string, seeds, plans int) {
 		t.Fatal(err)
 	}
 	for _, f := range e.Findings {
-		stated := slices.ContainsFunc(best.Otherwise,
+		stated := slices.ContainsFunc(best.Known,
 			func(b Breach) bool { return b.Law == f.Law && b.Cause.Kind == f.Cause.Kind })
 		if a.subject.promised.Covers(f.Law, f.Cause) && !stated {
 			t.Errorf("%s: %s is broken in %d of %d runs, first with seed %d: %s\n%s", best, f.Law, f.Runs, e.Done(),

@@ -21,8 +21,8 @@ type confirmation struct {
 	changes []string // ways to follow it: "KEY: VALUE", or several joined by "and"
 	apply   applied  // another way to follow it; nil if there is none
 	reason  string   // why the remedy cannot be followed; if there are changes, where they have no effect
-	// keeps is the law that must hold when the remedy is followed. If it is empty, the broken law must not be broken by
-	// the same cause again.
+	// keeps is the law that must hold when the remedy is followed. If it is empty, the broken law must not be broken
+	// again with the same cause.
 	keeps       checker.Law
 	asksNothing bool // the sentence says that the law is kept already
 	none        bool // the sentence says that no remedy is known
@@ -643,7 +643,7 @@ func (c *confirmation) helps(t *testing.T, b *subject, try try, f *checker.Findi
 	return try.made.Given.Runs > 0 && !slices.ContainsFunc(try.made.Given.Findings, broken)
 }
 
-// further lists scenarios that are not in the catalogue. In some of them, clocks drift by more than the allowance. In
+// further lists scenarios that are not in the catalog. In some of them, clocks drift by more than the allowance. In
 // others, a release does nothing.
 var further = []string{`name: no-release
 servers: {redis: 1}

@@ -247,7 +247,7 @@ func (a *Report) nearest(t *Tried) string {
 	if len(laws) > 0 {
 		but = append(but, "of these "+counts)
 	}
-	for _, b := range t.Anew {
+	for _, b := range t.New {
 		if but = append(but, breach(b)); b.Cause != (checker.Cause{}) {
 			but[len(but)-1] = "it breaks " + breach(b)
 		}
@@ -285,14 +285,14 @@ func (a *Report) trialsOf(t *Tried) string {
 // withoutFaults reports whether the lock breaks without any fault.
 func (a *Report) withoutFaults() bool { return a.Own && len(a.Scenario.Faults) == 0 }
 
-// brokenBy returns the promises that t.Otherwise says are broken. It considers only the breaches that the given
+// brokenBy returns the promises that t.Known says are broken. It considers only the breaches that the given
 // function selects. It also describes the numbers of runs: "2,120 runs, 312 break mutual-exclusion".
-func (a *Report) brokenBy(t *Tried, ways func(Breach) bool) (laws []string, counts string) {
+func (a *Report) brokenBy(t *Tried, selects func(Breach) bool) (laws []string, counts string) {
 	var each []string
 	for _, l := range a.Promised {
 		n := 0
-		for _, b := range t.Otherwise {
-			if b.Law == l && ways(b) {
+		for _, b := range t.Known {
+			if b.Law == l && selects(b) {
 				n += b.Runs
 			}
 		}
@@ -409,13 +409,13 @@ func (a *Report) remarks(c *Tried) (all []document.Paragraph) {
 	add := func(tone document.Tone, mark, words string) {
 		all = append(all, document.Paragraph{Words: mark + " " + words, Tone: tone})
 	}
-	for _, b := range c.Anew {
+	for _, b := range c.New {
 		add(document.Open, "!", breach(b))
 	}
 	if c.GivesUp {
 		add(document.Open, "!", givesUp)
 	}
-	for _, b := range c.Otherwise {
+	for _, b := range c.Known {
 		if c.Given.violated(b.Law) == 0 {
 			add(document.Plain, "·", breach(b))
 		}
@@ -476,7 +476,7 @@ func (a *Report) natures() (list []string) {
 		add(l, a.ByNature[l])
 	}
 	if len(a.Mending) > 0 && a.keeps(a.Mending[0]) {
-		for _, b := range a.Mending[0].Otherwise {
+		for _, b := range a.Mending[0].Known {
 			add(b.Law, b.Nature)
 		}
 	}

@@ -99,8 +99,8 @@ func TestConclusionsAgreeWithTheTable(t *testing.T) {
 				"token-order is not seen to hold."},
 	} {
 		best := &Tried{Changes: []Change{{Key: "lock.ttl", Value: "9s"}}, Given: trial(20),
-			Elsewhere: trial(c.elsewhere), Fresh: trial(2100), Mended: []checker.Law{mutual}, Anew: c.anew,
-			Otherwise: c.otherwise, GivesUp: c.givesUp, Left: c.left}
+			Elsewhere: trial(c.elsewhere), Fresh: trial(2100), Mended: []checker.Law{mutual}, New: c.anew,
+			Known: c.otherwise, GivesUp: c.givesUp, Left: c.left}
 		a := &Report{Advice: &Advice{Promised: checker.Laws, Broken: []checker.Law{mutual},
 			Base: &Tried{}, Mending: []*Tried{best}}, Scenario: &scenarios.Scenario{Name: "mine"}}
 		if got := a.conclusion(); got != c.want || a.keeps(best) != c.keeps {

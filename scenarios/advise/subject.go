@@ -32,7 +32,7 @@ type subject struct {
 	broken     []checker.Law  // promised laws that these plans break
 }
 
-// These are numbers of runs and plans. They do not include the runs of random plans that an exploration makes.
+// These are numbers of runs and plans. They do not include the random plans that an exploration runs.
 const (
 	ownSeeds   = 20  // seeds with which the scenario's own faults are run
 	foundSeeds = 5   // seeds with which each plan that was found is run: its own seed and the next ones

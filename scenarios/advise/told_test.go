@@ -155,7 +155,7 @@ func (c try) idle(s *claims.Story) bool {
 		reflect.DeepEqual(was.Resource, is.Resource) && reflect.DeepEqual(was.Network, is.Network)
 }
 
-// TestRemediesAreConfirmed follows each remedy in the reports of the catalogue, by default of every third scenario.
+// TestRemediesAreConfirmed follows each remedy in the reports of the catalog, by default of every third scenario.
 // Each remedy must help, except in the scenarios that the table of confirmations names.
 func TestRemediesAreConfirmed(t *testing.T) {
 	r := newRemedyTrials(t, claims.NewWrongs(t))

@@ -57,7 +57,7 @@ func (b *subject) patient(s scenarios.Scenario) *scenarios.Scenario {
 	return &s
 }
 
-// patience is the factor by which a run's time limit is increased beyond that of the scenario.
+// patience is how many times as long as the scenario's time limit a run may last.
 const patience = 2
 
 // run runs a plan, judges the run and adds the result to a trial. If the clients' own program fails in the run, every
@@ -359,8 +359,8 @@ func (b *subject) try(ctx context.Context, base *Tried, changes []Change, wanted
 }
 
 // confirm runs a change under all plans that broke the lock, on the same servers and on others, and under many more
-// fresh plans. It stops early if the change no longer seems to keep every promise. If the change did not seem to do so
-// before, it stops as soon as the change mends nothing.
+// fresh plans. It stops early if the change no longer seems to keep every promise. If the change never seemed to keep
+// every promise, confirm stops as soon as the change mends nothing.
 func (b *subject) confirm(ctx context.Context, a *Advice, t *Tried) error {
 	keeps, w := a.seemsToKeep(t), b.worker(t)
 	stop := func() bool {

@@ -16,15 +16,16 @@ import (
 type variation struct {
 	of    []nemesis.Plan // the plan; for a changed lock, also its translations to other servers
 	known nemesis.Names
-	// longer is the present TTL of the lock, divided by the original TTL. The lengths of faults are multiplied by this
-	// factor, because a fault breaks a lock only if it lasts longer than the lease.
+	// longer is the current TTL of the lock, divided by the original TTL. The durations of faults are multiplied by
+	// this factor, because a fault breaks a lock only if it lasts longer than the lease.
 	longer float64
 }
 
-// plan returns the ith variation, counted from 0, with a seed. The first len(sim.Points) variations move each fault. A
-// fault at a point of the lock's life moves to each such point. A fault at a time strikes a little later, since the
-// lock may have become slower. A fault at a message moves to a later message. The next len(lengths) variations change
-// the lengths, but not when the faults strike. All others are drawn at random.
+// plan returns the ith variation, counted from 0, with a seed. The first len(sim.Points) variations change when each
+// fault strikes. A fault that strikes at a point of the lock's life moves to each such point. A fault that strikes at a
+// time strikes a little later, since the lock may have become slower. A fault that strikes with a message moves to a
+// later message. The next len(lengths) variations change the durations, but not when the faults strike. All others are
+// drawn at random.
 func (v *variation) plan(i int, seed uint64) nemesis.Plan {
 	p := v.of[0]
 	p.Seed, p.Faults = seed, slices.Clone(p.Faults)
@@ -134,8 +135,8 @@ func scaled(d time.Duration, below func(int) int, grow float64) time.Duration {
 	return time.Millisecond
 }
 
-// turned returns another process of the same kind: the one that is turn places further in the list, where the first
-// process follows the last. A replica is replaced by a replica of the other master.
+// turned returns another process of the same kind: the one that comes turn places later in the list. After the last
+// process comes the first. A replica is replaced by a replica of the other master.
 func (v *variation) turned(id sim.ProcessID, turn int) sim.ProcessID {
 	masters := slices.DeleteFunc(v.known.Servers(), func(p sim.ProcessID) bool {
 		return strings.Contains(string(p), "replica")

@@ -15,10 +15,10 @@ type Fault struct {
 	// Struck is the number of faults that struck. A fault counts if its target was up at the planned time or, if the
 	// fault names a message, when the message was sent.
 	Struck int `json:"struck"`
-	// Met is the number of faults that struck WhileHeld. Between the start and the end of such a fault, some client
-	// that the fault concerns requested or held a lock. A fault of servers, of the resource or of links between them
-	// concerns all clients. A fault with a lasting effect (a clock jump, a server that stays down) lasts until the end
-	// of the run.
+	// Met is the number of faults that struck WhileHeld: between the start and the end of the fault, some client that
+	// the fault affects requested or held a lock. A fault of servers, of the resource or of links between them affects
+	// all clients. A fault with a lasting effect (a clock jump, a server that stays down) lasts until the end of the
+	// run.
 	Met int `json:"met"`
 }
 

@@ -2,9 +2,9 @@ package campaign
 
 import "context"
 
-// Stage is work that can be divided among processes. It consists of positions 0 to Size-1. Any process that runs the
-// same program can carry out any positions in any order. It needs only Spec and the numbers of the positions. If a
-// position is carried out twice, both results are identical.
+// Stage is work that can be divided among processes. It consists of Size parts, called positions and numbered from 0.
+// Any process that runs the same program can carry out any positions in any order. It needs only Spec and the numbers
+// of the positions. If a position is carried out twice, both results are identical.
 type Stage struct {
 	Name string `json:"name"` // unique within the search, such as "seeds"
 	Spec []byte `json:"spec"` // what the positions mean, in addition to the subject of the search

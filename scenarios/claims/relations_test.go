@@ -43,8 +43,8 @@ func newTally(t *testing.T, relation string) *tally {
 
 func (n *tally) done() { n.tried++ }
 
-// subjects returns the scenarios of the catalogue and the locks of the corpus. Unless the test is a full one, it
-// returns only some of them, chosen by the name of the test.
+// subjects returns the scenarios of the catalog and the locks of the corpus. Unless tests run at full size, it returns
+// only some of them, chosen by the name of the test.
 func subjects(t *testing.T) (list []*scenarios.Scenario) {
 	t.Helper()
 	shares := testkit.Size(40, 10, 1)

@@ -16,9 +16,9 @@ import (
 )
 
 // Walk draws random plans of two to four faults for a scenario, from the grammar of fault lines. It chooses each name,
-// length, rate and time independently of the others, and tries again if the scenario does not accept the result. Every
-// fault that the scenario accepts can occur, even if the scenario's mix excludes it. Walk does not use the mixes that
-// the searches use. Two goroutines must not use it at the same time.
+// duration, rate and time independently of the others, and tries again if the scenario does not accept the result.
+// Every fault that the scenario accepts can occur, even if the scenario's mix excludes it. Walk does not use the mixes
+// that the searches use. Two goroutines must not use it at the same time.
 type Walk struct {
 	scenario *scenarios.Scenario
 	runner   *scenarios.Runner
@@ -128,7 +128,7 @@ func (w *Walk) line(usage string) string {
 		usage = usage[:open] + chosen + usage[end+1:]
 	}
 	usage = strings.ReplaceAll(usage, "(| or ->)", w.one("|", "->"))
-	when := w.when()
+	when := w.trigger()
 	if strings.HasPrefix(usage, nemesis.Drift.String()) {
 		when = "from" + strings.TrimPrefix(when, "at")
 	}
@@ -160,8 +160,8 @@ func (w *Walk) line(usage string) string {
 	return strings.ReplaceAll(strings.Join(words, " "), " ,", ",")
 }
 
-// when returns a random time, or a random step of a client's work that occurs in the run. Both are equally likely.
-func (w *Walk) when() string {
+// trigger returns a random time, or a random step of a client's work that occurs in the run. Both are equally likely.
+func (w *Walk) trigger() string {
 	if len(w.passed) > 0 && w.dice.IntN(2) == 0 {
 		return w.passed[w.dice.IntN(len(w.passed))]
 	}

@@ -50,8 +50,8 @@ func (w *Wrongs) Add(kind string, s *Story, format string, args ...any) {
 	w.kinds[kind] = append(w.kinds[kind], b.String())
 }
 
-// path returns a path for a file with the given name and text. If a file with this name and another text exists
-// already, it adds a number to the name, because different scenarios may have the same name and seed.
+// path returns a path for a file with the given name and text. If a file with this name but another text already
+// exists, path adds a number to the name, because different scenarios may have the same name and seed.
 func (w *Wrongs) path(name, text string) string {
 	path := filepath.Join(w.folder, name+".yaml")
 	for n := 2; ; n++ {

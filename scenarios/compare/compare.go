@@ -82,8 +82,8 @@ type Lock struct {
 	Survival        []Survival // first every trouble without fencing, then every trouble with fencing
 }
 
-// Claim contains the figures that the table of youngju.dev states for a lock (see STATEMENTS.md). It is empty if the
-// lock is not in that table. The table does not say under which conditions the figures were measured.
+// Claim contains the figures for a lock in the table of youngju.dev (see STATEMENTS.md). It is empty if the lock is not
+// in that table. The table does not say under which conditions the figures were measured.
 type Claim struct{ Latency, Throughput string }
 
 var claims = map[string]Claim{

@@ -44,7 +44,7 @@ type comparedLockJSON struct {
 	Cells    []survivalJSON `json:"cells"`
 }
 
-// articleJSON contains the figures that the article of youngju.dev states for a lock (see Claim).
+// articleJSON contains the figures for a lock in the article of youngju.dev (see Claim).
 type articleJSON struct {
 	Latency    string `json:"latency"`
 	Throughput string `json:"throughput"`

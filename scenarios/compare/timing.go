@@ -73,7 +73,8 @@ type column struct {
 	size func(*Lock) float64 // length of the bar
 }
 
-// columns returns the columns for the measured figures, and the columns for the figures that the article claims.
+// columns returns the columns for the measured figures, and the columns for the figures in the article of youngju.dev
+// (see Claim).
 func columns() (all []column) {
 	for i, f := range figures {
 		add := func(title string, of func(*Lock) *Timing) {

@@ -13,8 +13,8 @@ import (
 )
 
 // BenchmarkAimedRun measures the processor time needed to draw, perform and judge a run, with the default mix and with
-// a mix that aims no faults. It switches between the two every 64 seeds, and uses all sound locks and some scenarios of
-// the catalogue.
+// a mix that does not aim faults at events. It switches between the two every 64 seeds, and uses all sound locks and
+// some scenarios of the catalog.
 func BenchmarkAimedRun(b *testing.B) {
 	var pairs [][2]*searched
 	add := func(open func(string) (*scenarios.Scenario, error), names ...string) {

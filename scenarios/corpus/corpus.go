@@ -5,7 +5,7 @@
 // Goals: every lock says what it promises, and which faults it excludes and why; a mutant is its lock with one or two
 // edits, runs under the same faults and makes the same promises; every known defect of a real library has a mutant; the
 // results do not depend on which process performs the runs. Non-goals: how plans are run and searched
-// (scenarios/search); demonstrations of known failures (the catalogue of package scenarios).
+// (scenarios/search); demonstrations of known failures (the catalog of package scenarios).
 package corpus
 
 import (

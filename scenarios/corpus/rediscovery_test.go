@@ -18,7 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// stated is a violation that a scenario of the catalogue expects.
+// stated is a violation that a scenario of the catalog expects.
 type stated struct {
 	scenario string
 	law      checker.Law
@@ -116,7 +116,7 @@ func rediscoveryRow(s stated, e estimate) string {
 }
 
 // TestTheSearchFindsWhatTheCatalogueStates checks that the table in REDISCOVERY.md has a row for each violation that
-// the catalogue expects. A row contains the number of runs until the default search, without the scenario's own faults,
+// the catalog expects. A row contains the number of runs until the default search, without the scenario's own faults,
 // finds the violation with its law and its cause. Some violations that need few runs are searched for again, and the
 // result must agree with the table. With FENCEPOST_FULL=1 all of them are searched for again, which takes half an hour
 // of processor time. FENCEPOST_REDISCOVERY=1 with -update rewrites the table.
