@@ -14,17 +14,17 @@ type part struct {
 	states Field  // the fields of Fault that the part sets
 	parse  func(*parser, *Fault)
 	print  func([]byte, *Fault) []byte
-	// plainer passes to try each change that makes this part of the line simpler. It is nil if there is no such change.
-	// A change must not write into Left or Right, which are shared.
-	plainer func(f *Fault, try func(change func(*Fault)))
+	// plainer passes to visit each change that makes this part of the line simpler. It is nil if there is no such
+	// change. A change must not write into Left or Right, which are shared.
+	plainer func(f *Fault, visit func(change func(*Fault)))
 }
 
-// Plainer calls try with each change that simplifies f or removes an optional element, such as its duration. Some of
+// Plainer calls visit with each change that simplifies f or removes an optional element, such as its duration. Some of
 // the changes lead to an impossible fault.
-func (f Fault) Plainer(try func(change func(*Fault))) {
+func (f Fault) Plainer(visit func(change func(*Fault))) {
 	for _, p := range f.Kind.definition().parts {
 		if p.plainer != nil {
-			p.plainer(&f, try)
+			p.plainer(&f, visit)
 		}
 	}
 }
@@ -102,7 +102,7 @@ var (
 		func(b []byte, f *Fault) []byte { return appendDuration(append(b, ' '), f.For) }, nil,
 	}
 	maybeLasting = part{" [for DURATION]", FieldFor, parseMaybeLasting, printMaybeLasting,
-		func(_ *Fault, try func(func(*Fault))) { try(func(f *Fault) { f.For = 0 }) },
+		func(_ *Fault, visit func(func(*Fault))) { visit(func(f *Fault) { f.For = 0 }) },
 	}
 	by = part{" DURATION", FieldBy,
 		func(p *parser, f *Fault) { f.By = p.duration() },
@@ -118,7 +118,7 @@ var (
 	}
 	loss    = part{" [losing unsynced writes | losing everything]", FieldLoss, parseLoss, printLoss, lessLost}
 	restart = part{" [, restart after DURATION]", FieldRestart, parseRestart, printRestart,
-		func(_ *Fault, try func(func(*Fault))) { try(func(f *Fault) { f.Restart = 0 }) },
+		func(_ *Fault, visit func(func(*Fault))) { visit(func(f *Fault) { f.Restart = 0 }) },
 	}
 	trigger = part{" WHEN", FieldTrigger,
 		func(p *parser, f *Fault) { f.Trigger = p.trigger() },
@@ -147,14 +147,14 @@ func printDirection(b []byte, f *Fault) []byte {
 
 // fewerDirections tries simpler forms of a cut: one that cuts both directions, one with its two sides exchanged, and
 // cuts with fewer processes on a side (see fewer).
-func fewerDirections(f *Fault, try func(func(*Fault))) {
-	try(func(f *Fault) { f.OneWay = false })
-	try(func(f *Fault) { f.Left, f.Right = f.Right, f.Left })
+func fewerDirections(f *Fault, visit func(func(*Fault))) {
+	visit(func(f *Fault) { f.OneWay = false })
+	visit(func(f *Fault) { f.Left, f.Right = f.Right, f.Left })
 	for _, some := range fewer(f.Left) {
-		try(func(f *Fault) { f.Left = some })
+		visit(func(f *Fault) { f.Left = some })
 	}
 	for _, some := range fewer(f.Right) {
-		try(func(f *Fault) { f.Right = some })
+		visit(func(f *Fault) { f.Right = some })
 	}
 }
 
@@ -214,10 +214,10 @@ func printLoss(b []byte, f *Fault) []byte {
 }
 
 // lessLost tries a crash that loses only unsynced writes, and a shutdown, which loses nothing.
-func lessLost(f *Fault, try func(func(*Fault))) {
+func lessLost(f *Fault, visit func(func(*Fault))) {
 	if f.Loss != LosesMemory {
-		try(func(f *Fault) { f.Loss = LosesUnsynced })
-		try(func(f *Fault) { f.Kind, f.Loss = ShutDown, LosesMemory })
+		visit(func(f *Fault) { f.Loss = LosesUnsynced })
+		visit(func(f *Fault) { f.Kind, f.Loss = ShutDown, LosesMemory })
 	}
 }
 

@@ -68,14 +68,14 @@ func (s *striker) arrange() {
 			case s.how.holds && t.Message.Answer && arrives && s.Target == s.PassedBy():
 				s.strike() // at this moment, the client has the answer but has not acted on it
 			default: // wait until the sender or receiver has finished
-				s.after(0, s.strike)
+				s.schedule(0, s.strike)
 			}
 			return none
 		})
 	case t.Point != "":
 		s.w.AtPoint(s.PassedBy(), t.Point, t.Pass, s.strike)
 	case t.Time > 0:
-		s.after(t.Time, s.strike)
+		s.schedule(t.Time, s.strike)
 	}
 }
 
@@ -113,7 +113,7 @@ func (s *striker) strike() {
 	s.record(history.Invoke) // recorded before it takes effect, because a checker sees only the order of events
 	s.how.begin(s)
 	if d, ends := s.duration(); ends && !s.ending {
-		s.after(d, s.finish)
+		s.schedule(d, s.finish)
 	}
 }
 
@@ -124,14 +124,14 @@ func (s *striker) finish() {
 		s.how.end(s)
 	}
 	if s.how.aftermath != nil {
-		s.after(s.how.aftermath(&s.Fault), func() { s.record(history.OK) })
+		s.schedule(s.how.aftermath(&s.Fault), func() { s.record(history.OK) })
 		return
 	}
 	s.record(history.OK)
 }
 
-// after calls f after the given time. Until then, the plan is not over.
-func (s *striker) after(d time.Duration, f func()) {
+// schedule calls f after the given time. Until then, the plan is not over.
+func (s *striker) schedule(d time.Duration, f func()) {
 	s.pending++
 	s.w.At(s.w.Now()+history.Of(d), func() {
 		s.pending--
@@ -139,10 +139,11 @@ func (s *striker) after(d time.Duration, f func()) {
 	})
 }
 
-// late records a fault that delays one message. It begins when the message is sent and lasts as long as the delay.
-func (s *striker) late() {
+// recordLate records a fault that delays one message. It begins when the message is sent and lasts as long as the
+// delay.
+func (s *striker) recordLate() {
 	s.record(history.Invoke)
-	s.after(s.By, func() { s.record(history.OK) })
+	s.schedule(s.By, func() { s.record(history.OK) })
 }
 
 // instant records a fault that ends as soon as it strikes.

@@ -308,11 +308,11 @@ type Subjects struct {
 	Wall []sim.ProcessID
 }
 
-// always returns a Placement.Why function that returns the same explanation for every run.
-func always(why string) func(*Names) string { return func(*Names) string { return why } }
+// sameReason returns a Placement.Why function that returns the same explanation for every run.
+func sameReason(why string) func(*Names) string { return func(*Names) string { return why } }
 
-// on returns one fault per process, with only the target and the loss set.
-func on(loss Loss, processes ...sim.ProcessID) []Fault {
+// faultsOf returns one fault per process, with only the target and the loss set.
+func faultsOf(loss Loss, processes ...sim.ProcessID) []Fault {
 	list := make([]Fault, 0, len(processes))
 	for _, p := range processes {
 		list = append(list, Fault{Target: p, Loss: loss})

@@ -54,11 +54,11 @@ var Crash = register(definition{
 
 	placement: Placement{Order: 5, At: AtActs,
 		Candidates: func(s *Subjects) []Fault {
-			list := on(LosesMemory, s.Clients...)
+			list := faultsOf(LosesMemory, s.Clients...)
 			if s.Persistent { // without a disk, both losses have the same effect
-				list = append(list, on(LosesUnsynced, s.Servers()...)...)
+				list = append(list, faultsOf(LosesUnsynced, s.Servers()...)...)
 			}
-			return append(list, on(LosesEverything, s.Servers()...)...)
+			return append(list, faultsOf(LosesEverything, s.Servers()...)...)
 		},
 		Between: func(f *Fault) Instants {
 			if f.Loss == LosesUnsynced {

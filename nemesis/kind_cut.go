@@ -30,7 +30,7 @@ var Cut = register(definition{
 func checkCut(v *validator, f *Fault) {
 	ends := f.On()
 	for i, p := range ends {
-		v.is(p, anyProcess)
+		v.checkRole(p, anyProcess)
 		if slices.Contains(ends[:i], p) {
 			v.failWord(string(p), string(p)+" is named twice")
 		}

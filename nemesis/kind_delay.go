@@ -20,7 +20,7 @@ var DelayLink = register(definition{
 		if s.For > 0 {
 			s.w.Slow(s.Target, s.Peer, s.By)
 		} else {
-			s.w.DelayNext(s.Target, s.Peer, s.By, s.late)
+			s.w.DelayNext(s.Target, s.Peer, s.By, s.recordLate)
 		}
 	},
 	end:           func(s *striker) { s.w.Slow(s.Target, s.Peer, -s.By) },
@@ -38,7 +38,7 @@ var DelayLink = register(definition{
 	},
 
 	placement: Placement{Order: 2,
-		Why: always("any number of messages may be delayed, by any amount of time")},
+		Why: sameReason("any number of messages may be delayed, by any amount of time")},
 })
 
 // DelayMessage is the kind of fault that delays one message. Its number or its content identifies the message.
@@ -58,11 +58,11 @@ var DelayMessage = register(definition{
 
 	arrange: func(s *striker) {
 		if !s.Trigger.Message.Named() {
-			s.w.DelayNth(s.Target, s.Peer, s.Number, s.By, s.late)
+			s.w.DelayNth(s.Target, s.Peer, s.Number, s.By, s.recordLate)
 			return
 		}
 		s.awaitOwn(func() sim.Interference {
-			s.late()
+			s.recordLate()
 			return sim.Interference{Later: history.Of(s.By)}
 		})
 	},

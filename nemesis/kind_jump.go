@@ -27,7 +27,7 @@ var Jump = register(definition{
 	},
 
 	placement: Placement{Order: 7, At: AtActs, Sized: true,
-		Candidates: func(s *Subjects) []Fault { return on(LosesMemory, s.Wall...) },
+		Candidates: func(s *Subjects) []Fault { return faultsOf(LosesMemory, s.Wall...) },
 		Matters:    "reads its wall clock",
 		Between:    func(*Fault) Instants { return Deadlines },
 		Beside: func(s *Subjects) string {

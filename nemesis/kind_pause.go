@@ -23,6 +23,6 @@ var Pause = register(definition{
 	draw:     func(d Dice, f *Fault) { f.Target, f.For = d.Among(d.Targets().Processes), d.Pause() },
 
 	placement: Placement{Order: 4, At: AtActs, Stills: true, AfterAnswers: true, Candidates: func(s *Subjects) []Fault {
-		return on(LosesMemory, slices.Concat(s.Clients, s.Servers(), []sim.ProcessID{s.Resource})...)
+		return faultsOf(LosesMemory, slices.Concat(s.Clients, s.Servers(), []sim.ProcessID{s.Resource})...)
 	}},
 })

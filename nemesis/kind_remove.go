@@ -32,11 +32,11 @@ var (
 	}, history.FlushedByOperator))
 )
 
-// removal completes the definition of a kind that removes keys. why is the reason that the node records.
-func removal(d definition, why history.Why) definition {
+// removal completes the definition of a kind that removes keys. reason is what the node records as the reason.
+func removal(d definition, reason history.Why) definition {
 	d.target, d.check = aRedisNode, checkLock
 	d.begin = func(s *striker) {
-		s.w.ServerFault(s.Target, sim.ServerFault{Kind: sim.RemoveKeys, Key: s.Lock, Why: why})
+		s.w.ServerFault(s.Target, sim.ServerFault{Kind: sim.RemoveKeys, Key: s.Lock, Why: reason})
 	}
 	named := slices.ContainsFunc(d.parts, func(p part) bool { return p.states == FieldLock })
 	d.possible = func(t *Targets) bool { return len(t.Redis) > 0 && (!named || len(t.Locks) > 0) }
@@ -48,10 +48,10 @@ func removal(d definition, why history.Why) definition {
 	}
 	d.placement = Placement{Order: 13, At: AtActs, Candidates: func(s *Subjects) (list []Fault) {
 		if !named {
-			return on(LosesMemory, s.Redis...)
+			return faultsOf(LosesMemory, s.Redis...)
 		}
 		for _, name := range s.Locks {
-			for _, f := range on(LosesMemory, s.Redis...) {
+			for _, f := range faultsOf(LosesMemory, s.Redis...) {
 				f.Lock = name
 				list = append(list, f)
 			}

@@ -20,7 +20,7 @@ var ShutDown = register(definition{
 	draw:     func(d Dice, f *Fault) { f.Target, f.Restart = d.Among(d.Targets().Servers), d.DowntimeOrEver() },
 
 	placement: Placement{Order: 6, At: AtActs,
-		Candidates: func(s *Subjects) []Fault { return on(LosesMemory, s.Servers()...) },
+		Candidates: func(s *Subjects) []Fault { return faultsOf(LosesMemory, s.Servers()...) },
 		Between:    func(*Fault) Instants { return HangUps },
 		Why: func(n *Names) string {
 			if len(n.Consensus) == 0 && len(n.Groups) == 0 {

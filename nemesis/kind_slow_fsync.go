@@ -25,5 +25,5 @@ var SlowFsync = register(definition{
 	possible: func(t *Targets) bool { return len(t.Redis) > 0 },
 	draw:     func(d Dice, f *Fault) { f.Target, f.By, f.For = d.Among(d.Targets().Redis), d.Fsync(), d.Outage() },
 
-	placement: Placement{Order: 3, Why: always("it changes how long operations in progress take")},
+	placement: Placement{Order: 3, Why: sameReason("it changes how long operations in progress take")},
 })

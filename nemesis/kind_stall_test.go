@@ -24,7 +24,7 @@ var Stall = register(definition{
 	draw:     func(d Dice, f *Fault) { f.Target, f.For = d.Among(d.Targets().Processes), d.Pause() },
 
 	placement: Placement{Order: 4, At: AtActs, Stills: true, Candidates: func(s *Subjects) []Fault {
-		return on(LosesMemory, slices.Concat(s.Clients, s.Servers(), []sim.ProcessID{s.Resource})...)
+		return faultsOf(LosesMemory, slices.Concat(s.Clients, s.Servers(), []sim.ProcessID{s.Resource})...)
 	}},
 })
 

@@ -168,12 +168,12 @@ func (p *parser) attempt(m *Message) {
 }
 
 // plainerMessage tries two simpler descriptions of the message: one without its attempt and one without its server.
-func plainerMessage(f *Fault, try func(func(*Fault))) {
+func plainerMessage(f *Fault, visit func(func(*Fault))) {
 	if f.Trigger.Message.Attempt > 0 {
-		try(func(f *Fault) { f.Trigger.Message.Attempt = 0 })
+		visit(func(f *Fault) { f.Trigger.Message.Attempt = 0 })
 	}
 	if f.Trigger.Message.To != "" {
-		try(func(f *Fault) { f.Trigger.Message.To = "" })
+		visit(func(f *Fault) { f.Trigger.Message.To = "" })
 	}
 }
 
@@ -310,13 +310,13 @@ type watched struct {
 	strikes func(arrives bool) sim.Interference
 }
 
-// await arranges that the callback strikes is called when the message leaves, and again when it arrives.
-func (s *striker) await(m Message, client sim.ProcessID, strikes func(arrives bool) sim.Interference) {
+// await arranges for onPassage to be called when the message leaves, and again when it arrives.
+func (s *striker) await(m Message, client sim.ProcessID, onPassage func(arrives bool) sim.Interference) {
 	family := false
 	if now, renamed := s.names.Former[strings.ToUpper(m.Command)]; renamed {
 		m.Command, family = now, strings.HasSuffix(now, "…")
 	}
-	w := &watched{Message: m, line: s.Fault.String(), client: client, strikes: strikes, family: family}
+	w := &watched{Message: m, line: s.Fault.String(), client: client, strikes: onPassage, family: family}
 	if m.Attempt > 0 {
 		w.attempt = string(client) + "/" + strconv.Itoa(m.Attempt)
 	}
@@ -382,8 +382,8 @@ func (v *validator) asks(f *Fault) {
 	if IsClient(server) {
 		client, server = server, client
 	}
-	v.is(client, aClient)
-	v.is(server, answers)
+	v.checkRole(client, aClient)
+	v.checkRole(server, answers)
 }
 
 // see compares a message that leaves or arrives with those that faults refer to. It returns what the faults that the

@@ -89,8 +89,8 @@ func (n *Names) role(p sim.ProcessID) role {
 	return unknown
 }
 
-// with returns the names of the processes whose role satisfies isTarget.
-func (n *Names) with(isTarget func(role) bool) []string {
+// namesWith returns the names of the processes whose role satisfies isTarget.
+func (n *Names) namesWith(isTarget func(role) bool) []string {
 	var list []string
 	add := func(r role, names ...sim.ProcessID) {
 		for _, p := range names {

@@ -48,8 +48,8 @@ func (f *Fault) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// parseLine parses a line. It also returns the parser, which knows the positions of the words. known is the run's
-// processes, or nil if the run is not known. headers are other words that may begin a line; errors may suggest them.
+// parseLine parses a line. It also returns the parser, which knows the positions of the words. known contains the run's
+// processes; it is nil if they are not known. headers are other words that may begin a line; errors may suggest them.
 func parseLine(line string, known *Names, headers ...string) (Fault, *parser, *ParseError) {
 	p := &parser{known: known}
 	var err *ParseError
@@ -307,12 +307,12 @@ type token struct {
 	column int // position of its first rune, from 1
 }
 
-// tokenize appends the tokens of a line to into. It also returns the column after the last token.
-func tokenize(line string, into []token) (tokens []token, end int, err *ParseError) {
+// tokenize appends the tokens of a line to buffer. It also returns the column after the last token.
+func tokenize(line string, buffer []token) (tokens []token, end int, err *ParseError) {
 	if len(line) > maxLine {
 		return nil, 0, &ParseError{Column: 1, Msg: "the line is longer than 4096 bytes"}
 	}
-	tokens, end = into, 1
+	tokens, end = buffer, 1
 	for column, rest := 1, line; rest != ""; {
 		n := tokenLength(rest)
 		text := rest[:max(n, 1)]

@@ -45,7 +45,7 @@ func isNumber(s string) bool {
 // meant returns the process of the run that the user probably meant by text. It considers only processes whose role
 // satisfies isTarget. If no name is similar, it returns "".
 func (n *Names) meant(text string, isTarget func(role) bool) string {
-	names := n.with(isTarget)
+	names := n.namesWith(isTarget)
 	if name := processMeant(text); slices.Contains(names, name) {
 		return name
 	}

@@ -152,12 +152,12 @@ func (p *parser) driftTrigger() Trigger {
 	return t
 }
 
-// refuseTime fails if a time follows but the word before it is not valid before a time. right is the word that would be
+// refuseTime fails if a time follows but the word before it is not valid before a time. valid is the word that would be
 // valid.
-func (p *parser) refuseTime(right string) {
+func (p *parser) refuseTime(valid string) {
 	if looksLikeNumber(p.peek()) {
 		wrong := p.tokens[p.next-1]
-		p.failAt(wrong.column, quote(right)+" must precede a time here, found "+quoteFound(wrong.text), right)
+		p.failAt(wrong.column, quote(valid)+" must precede a time here, found "+quoteFound(wrong.text), valid)
 	}
 }
 

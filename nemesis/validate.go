@@ -73,10 +73,10 @@ type validator struct {
 func (v *validator) fault(f *Fault) {
 	d := f.Kind.definition()
 	if d.target.right != nil {
-		v.is(f.Target, d.target)
+		v.checkRole(f.Target, d.target)
 	}
 	if d.peer.right != nil {
-		v.is(f.Peer, d.peer)
+		v.checkRole(f.Peer, d.peer)
 	}
 	if d.check != nil {
 		d.check(v, f)
@@ -101,7 +101,7 @@ func (v *validator) trigger(f Fault) {
 		return
 	}
 	if f.Trigger.By != "" {
-		v.is(f.Trigger.By, aClient)
+		v.checkRole(f.Trigger.By, aClient)
 		return
 	}
 	if f.PassedBy() == "" {
@@ -116,7 +116,7 @@ func (v *validator) trigger(f Fault) {
 // message checks that the message has a client that can send it and a server that can answer it.
 func (v *validator) message(f Fault, m *Message) {
 	if m.Of != "" {
-		v.is(m.Of, aClient)
+		v.checkRole(m.Of, aClient)
 	} else if f.PassedBy() == "" {
 		nearest := ""
 		if len(v.known.Clients) > 0 {
@@ -125,7 +125,7 @@ func (v *validator) message(f Fault, m *Message) {
 		v.failNear("its", "only clients send requests: name the client, as in the DEL of client-1", nearest)
 	}
 	if m.To != "" {
-		v.is(m.To, answers)
+		v.checkRole(m.To, answers)
 	}
 }
 
@@ -149,8 +149,8 @@ var (
 	clientOrServer = roles{func(r role) bool { return r == client || r.isServer() }, "a client or a lock server"}
 )
 
-// is checks that p is a process of the run and has one of the roles. If not, it reports an error.
-func (v *validator) is(p sim.ProcessID, of roles) {
+// checkRole checks that p is a process of the run and has one of the roles. If not, it reports an error.
+func (v *validator) checkRole(p sim.ProcessID, of roles) {
 	r := v.known.role(p)
 	switch {
 	case r == unknown:

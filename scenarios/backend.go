@@ -140,8 +140,8 @@ func (b *Backend) inForce(k format.Key[Servers]) format.Key[Servers] {
 	return k
 }
 
-// own lists the names of the settings in the "servers" mapping that only this kind of server accepts.
-func (b *Backend) own() []string {
+// ownSettings lists the names of the settings in the "servers" mapping that only this kind of server accepts.
+func (b *Backend) ownSettings() []string {
 	names := slices.Clone(b.fields)
 	for _, k := range b.Settings {
 		names = append(names, k.Path)
@@ -178,7 +178,7 @@ func OneLog(kind locks.Backend) bool { return (&Servers{Backend: kind}).consensu
 
 // Persists reports whether a scenario file can set when servers of this kind write to disk.
 func Persists(kind locks.Backend) bool {
-	return slices.Contains((&Servers{Backend: kind}).backend().own(), "persistence")
+	return slices.Contains((&Servers{Backend: kind}).backend().ownSettings(), "persistence")
 }
 
 // key returns the setting in the "servers" mapping that sets how many servers of this kind there are.

@@ -72,13 +72,13 @@ func (f *file) fields() []field {
 	s := f.scenario
 	times := f.timeFields()
 	return []field{
-		{name: "name", required: true, read: into(&s.Name, f.Slug),
+		{name: "name", required: true, read: save(&s.Name, f.Slug),
 			doc: doc{values: "lower-case letters, digits, `-`; at most 64", standard: "required", meaning: "the " +
 				"scenario's name"}},
-		{name: "summary", read: into(&s.Summary, f.Prose),
+		{name: "summary", read: save(&s.Summary, f.Prose),
 			doc: doc{values: "text", standard: "none", meaning: "a description of the situation for readers who do " +
 				"not know it"}},
-		{name: "source", read: into(&s.Source, f.Prose),
+		{name: "source", read: save(&s.Source, f.Prose),
 			doc: doc{values: "text", standard: "none",
 				meaning: "where the situation is described: author, title and address of the document, or any text"}},
 		{name: "servers", required: true, fields: f.serverFields, read: func(n ast.Node) {

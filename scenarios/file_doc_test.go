@@ -121,7 +121,7 @@ func onServersWith(key string) string {
 	for _, b := range backends {
 		for _, d := range locks.Definitions() {
 			if b.Kind == d.Backend && b.Kind != locks.OnRedis &&
-				slices.Contains(b.own(), strings.TrimPrefix(key, "servers.")) {
+				slices.Contains(b.ownSettings(), strings.TrimPrefix(key, "servers.")) {
 				return minimal[d.Name]
 			}
 		}

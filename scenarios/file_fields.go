@@ -27,8 +27,8 @@ type field struct {
 	value  func(*Scenario, *Client) format.Value
 }
 
-// into returns a function that parses a value and, if the value is valid, stores it in *to.
-func into[T any](to *T, read func(ast.Node) (T, bool)) func(ast.Node) {
+// save returns a function that parses a value and, if the value is valid, stores it in *to.
+func save[T any](to *T, read func(ast.Node) (T, bool)) func(ast.Node) {
 	return func(n ast.Node) {
 		if v, ok := read(n); ok {
 			*to = v

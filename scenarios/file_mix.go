@@ -15,7 +15,7 @@ import (
 // mixFields returns the settings in the "mix" mapping. Their defaults depend on the TTL.
 func (f *file) mixFields(m *draw.Mix) []field {
 	span := func(name string, to *draw.Span, standard, meaning string) field {
-		return field{name: name, read: into(to, f.Span),
+		return field{name: name, read: save(to, f.Span),
 			doc: doc{values: "range", standard: standard, meaning: meaning}}
 	}
 	return []field{
@@ -40,34 +40,34 @@ func (f *file) mixFields(m *draw.Mix) []field {
 		span("slow-fsync", &m.Fsync, "TTL / 100 to TTL / 2", "how much longer an fsync takes"),
 		span("outage", &m.Outage, "TTL / 100 to 3 TTL", "how long cuts, drifts, slow links and slow fsyncs last"),
 		span("downtime", &m.Downtime, "TTL / 100 to 2 TTL", "how long a server is down"),
-		{name: "drift", read: into(&m.PPM, f.Rate),
+		{name: "drift", read: save(&m.PPM, f.Rate),
 			doc: doc{values: "1ppm to 500000ppm", standard: "`100000ppm`", meaning: "the largest drift, " +
 				"fast or slow"}},
-		{name: "forever", read: into(&m.Forever, f.Percent), doc: doc{values: "percentage", standard: "`10%`",
+		{name: "forever", read: save(&m.Forever, f.Percent), doc: doc{values: "percentage", standard: "`10%`",
 			meaning: "the share of cuts and drifts that never end, and of stopped servers that do not restart"}},
-		{name: "aimed", read: into(&m.Aimed, f.Percent), doc: doc{values: "percentage", standard: "`50%`",
+		{name: "aimed", read: save(&m.Aimed, f.Percent), doc: doc{values: "percentage", standard: "`50%`",
 			meaning: "among the faults that do not strike at a point, " +
 				"the share that targets something in the run without faults: " +
 				"a request or reply (each kind of request is equally likely), or the time of an event, " +
 				"of an expiry or of the end of a validity"}},
-		{name: "guided", read: into(&m.Guided, f.Percent), doc: doc{values: "percentage", standard: "`50%`",
+		{name: "guided", read: save(&m.Guided, f.Percent), doc: doc{values: "percentage", standard: "`50%`",
 			meaning: "the share of plans that vary an earlier plan whose run came close to breaking a law; " +
 				"the others are purely random"}},
-		{name: "at-points", read: into(&m.AtPoint, f.Percent), doc: doc{values: "percentage", standard: "`50%`",
+		{name: "at-points", read: save(&m.AtPoint, f.Percent), doc: doc{values: "percentage", standard: "`50%`",
 			meaning: "the share of faults that strike at a point; the others strike at a time"}},
 		{name: "points", read: func(n ast.Node) { f.readPoints(n, m) },
 			doc: doc{values: "list of points", standard: "all", meaning: "the points at which faults strike"}},
-		{name: "passes", read: into(&m.Passes, f.Whole(1, maxCount)),
+		{name: "passes", read: save(&m.Passes, f.Whole(1, maxCount)),
 			doc: doc{values: "1 to 10000", standard: "`3`", meaning: "up to which passing of a point a fault may " +
 				"strike: with 3, at the first, second or third"}},
-		{name: "messages", read: into(&m.Messages, f.Whole(1, nemesis.MaxNumber)), doc: doc{
+		{name: "messages", read: save(&m.Messages, f.Whole(1, nemesis.MaxNumber)), doc: doc{
 			values: "1 to 1000000", standard: "`12`",
 			meaning: "the highest number of a message or reply that a fault names; " +
 				"on each link, numbers count from the start of the run"}},
-		{name: "swarm", read: into(&m.Swarm, f.OnOff),
+		{name: "swarm", read: save(&m.Swarm, f.OnOff),
 			doc: doc{values: "switch", standard: "`on`", meaning: "each random plan uses only a random half of the " +
 				"kinds of faults"}},
-		{name: "within", read: into(&f.scenario.Within, f.Millis), doc: doc{values: "whole milliseconds, at least 1ms",
+		{name: "within", read: save(&f.scenario.Within, f.Millis), doc: doc{values: "whole milliseconds, at least 1ms",
 			standard: "see below", meaning: "the time after the start in which faults may strike"}},
 		{name: "without", read: func(n ast.Node) { f.readExclusions(n, m) },
 			doc: doc{values: "list of kinds of faults", standard: "none", meaning: "kinds that are never drawn"}},
@@ -126,7 +126,7 @@ func (f *file) readWeights(n ast.Node, m *draw.Mix) {
 	var fields []field
 	for _, k := range nemesis.Kinds {
 		fields = append(fields, field{name: k.String(), sample: "1",
-			read: into(&m.Weights[k], f.Whole(0, draw.MaxWeight))})
+			read: save(&m.Weights[k], f.Whole(0, draw.MaxWeight))})
 	}
 	mapping(f.Reader, n, "mix.weights", fields)
 }

@@ -119,7 +119,7 @@ func (f *file) checkServers() {
 	f.checkProtocol()
 	own := s.backend()
 	for _, b := range backends {
-		for _, key := range b.own() {
+		for _, key := range b.ownSettings() {
 			if place, given := f.inServers[key]; given && own != nil && b != own {
 				f.Problem(place, "", "%s is a setting of %s: remove it", key, b.Called)
 			}

@@ -31,9 +31,9 @@ func TestOnlyTheEndOfItsPredecessorWakesAClient(t *testing.T) {
 	}
 }
 
-// inLine returns how many times a client was woken. The text why describes the first client that was woken although the
-// key just before its own in the queue still existed. It is "" if there is no such client.
-func inLine(events []history.Event) (woken int, why string) {
+// inLine returns how many times a client was woken. reason describes the first client that was woken although the key
+// just before its own in the queue still existed. It is "" if there is no such client.
+func inLine(events []history.Event) (woken int, reason string) {
 	var line []history.Attempt // attempts in the order of their keys in the queue
 	gone := 0                  // number of these keys that are gone, from the first on
 	for _, e := range events {

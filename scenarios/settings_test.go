@@ -176,9 +176,9 @@ type situationPool struct {
 // these situations first, because the setting is likely to have an effect there again.
 type tellingOf map[string][]int
 
-// first returns the indices of all n situations in the order in which to try them: the simplest situation, then those
+// order returns the indices of all n situations in the order in which to try them: the simplest situation, then those
 // in which the setting has had an effect, then the others.
-func (m tellingOf) first(key string, n int) []int {
+func (m tellingOf) order(key string, n int) []int {
 	order := append([]int{0}, m[key]...)
 	for i := 1; i < n; i++ {
 		if !slices.Contains(m[key], i) {
@@ -280,7 +280,7 @@ func (p *situationPool) try(t *testing.T, telling tellingOf, path, value string,
 	refused string, matters bool) {
 	accepted, refusals := false, 0
 	key := strings.TrimPrefix(path, "overrides.client-2.")
-	for _, i := range telling.first(key, len(p.texts)) {
+	for _, i := range telling.order(key, len(p.texts)) {
 		s := p.situation(t, i)
 		if s == nil {
 			continue
@@ -310,7 +310,7 @@ func (p *situationPool) try(t *testing.T, telling tellingOf, path, value string,
 			}
 			continue
 		}
-		if s.before(t, path, without) != observed(t, path, with) {
+		if s.outcomeBefore(t, path, without) != observed(t, path, with) {
 			telling.note(key, i)
 			return "", true
 		}
@@ -349,8 +349,8 @@ func (s *setup) lacking(t *testing.T, path string) *Scenario {
 	return with
 }
 
-// before returns the outcome of the situation without the setting.
-func (s *setup) before(t *testing.T, path string, without *Scenario) string {
+// outcomeBefore returns the outcome of the situation without the setting.
+func (s *setup) outcomeBefore(t *testing.T, path string, without *Scenario) string {
 	key := kindOfOutcome(path) + "\n" + string(without.Text())
 	if s.came == nil {
 		s.came = map[string]string{}

@@ -62,7 +62,7 @@ func (k *Kind) Starter(name, word string) string {
 	}
 	f.line("#")
 	f.prose("", "Remove the # from a line such as #name: lock to set the key. The values shown are the defaults.")
-	f.others()
+	f.otherLocks()
 	f.line("")
 	f.line("name: %s", name)
 	f.line("summary: A client pauses past its lease while others wait for the lock.")
@@ -101,8 +101,8 @@ func (f *starterFile) prose(indent, words string) {
 	f.line("%s", line)
 }
 
-// others writes a comment that lists the other locks.
-func (f *starterFile) others() {
+// otherLocks writes a comment that lists the other locks.
+func (f *starterFile) otherLocks() {
 	f.line("#")
 	f.line("# Other locks (fencepost init LOCK):")
 	for _, k := range Kinds() {

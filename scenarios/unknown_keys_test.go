@@ -36,7 +36,7 @@ func allMappings() (all []keyed) {
 	return append(all, keyed{"mix.weights", func(f *file) []field {
 		var kinds []field
 		for _, k := range nemesis.Kinds {
-			kinds = append(kinds, field{name: k.String(), sample: "1", read: into(new(int), f.Whole(0,
+			kinds = append(kinds, field{name: k.String(), sample: "1", read: save(new(int), f.Whole(0,
 				draw.MaxWeight))})
 		}
 		return kinds

@@ -55,7 +55,7 @@ func Reduce(p nemesis.Plan, fails func(nemesis.Plan) bool) nemesis.Plan {
 		p, again = reduceUnderOthers(p, fails)
 	}
 	for seed := uint64(1); seed <= OtherSeeds && seed < p.Seed; seed++ {
-		if q := under(p, seed); fails(q) {
+		if q := withSeed(p, seed); fails(q) {
 			return q
 		}
 	}
@@ -66,7 +66,7 @@ func reduceUnderOwnSeed(p nemesis.Plan, fails func(nemesis.Plan) bool) nemesis.P
 	for n := len(p.Faults); n > 0; {
 		taken := false
 		for from := 0; from < len(p.Faults); {
-			if q := without(p, from, min(n, len(p.Faults)-from)); fails(q) {
+			if q := withoutFaults(p, from, min(n, len(p.Faults)-from)); fails(q) {
 				p, taken = q, true
 			} else {
 				from += n
@@ -86,12 +86,12 @@ func reduceUnderOthers(p nemesis.Plan, fails func(nemesis.Plan) bool) (fewer nem
 	if n == 0 {
 		return p, false
 	}
-	plans := []nemesis.Plan{without(p, 0, n)}
+	plans := []nemesis.Plan{withoutFaults(p, 0, n)}
 	for i := 0; i < n && n > 2; i++ {
-		plans = append(plans, without(without(p, i+1, n-i-1), 0, i))
+		plans = append(plans, withoutFaults(withoutFaults(p, i+1, n-i-1), 0, i))
 	}
 	for i := 0; i < n && n > 1; i++ {
-		plans = append(plans, without(p, i, 1))
+		plans = append(plans, withoutFaults(p, i, 1))
 	}
 	for _, q := range plans {
 		if q, ok := UnderSomeSeed(q, fails); ok {
@@ -108,7 +108,7 @@ func UnderSomeSeed(p nemesis.Plan, fails func(nemesis.Plan) bool) (failing nemes
 		return p, true
 	}
 	for seed := uint64(1); seed <= OtherSeeds; seed++ {
-		if q := under(p, seed); seed != p.Seed && fails(q) {
+		if q := withSeed(p, seed); seed != p.Seed && fails(q) {
 			return q, true
 		}
 	}
@@ -119,7 +119,7 @@ func UnderSomeSeed(p nemesis.Plan, fails func(nemesis.Plan) bool) (failing nemes
 func Often(p nemesis.Plan, fails func(nemesis.Plan) bool) int {
 	n := 0
 	for seed := uint64(1); seed <= OtherSeeds; seed++ {
-		if fails(under(p, seed)) {
+		if fails(withSeed(p, seed)) {
 			n++
 		}
 	}
@@ -138,7 +138,7 @@ func (s *shrinker) simplify(p nemesis.Plan) nemesis.Plan {
 	for i := 0; i < len(p.Faults); {
 		simpler, found := p, false
 		for _, f := range Simpler(p.Faults[i], s.known) {
-			if q := with(p, i, f); s.fails(q) {
+			if q := withFault(p, i, f); s.fails(q) {
 				if n := Often(q, s.fails); n >= often {
 					simpler, often, found = q, n, true
 					break
@@ -198,7 +198,7 @@ func swaps(p nemesis.Plan, known nemesis.Names) []pair {
 	}
 	var list []pair
 	for _, id := range all {
-		for _, lower := range below(&known, id) {
+		for _, lower := range lowerProcesses(&known, id) {
 			if times[lower] < times[id] {
 				list = append(list, pair{lower, id})
 			}
@@ -234,7 +234,7 @@ func (s *shrinker) exchange(p nemesis.Plan) (alone nemesis.Plan, found bool) {
 	}
 	for i := range p.Faults {
 		for _, f := range variantsOf(p.Faults[i], s.known) {
-			if q := with(without(p, 1-i, 1), 0, f); s.fails(q) {
+			if q := withFault(withoutFaults(p, 1-i, 1), 0, f); s.fails(q) {
 				return q, true
 			}
 		}
@@ -242,20 +242,20 @@ func (s *shrinker) exchange(p nemesis.Plan) (alone nemesis.Plan, found bool) {
 	return p, false
 }
 
-// under returns the plan with the given seed.
-func under(p nemesis.Plan, seed uint64) nemesis.Plan {
+// withSeed returns the plan with the given seed.
+func withSeed(p nemesis.Plan, seed uint64) nemesis.Plan {
 	p.Seed = seed
 	return p
 }
 
-// without returns the plan without n of its faults, beginning at the given index.
-func without(p nemesis.Plan, from, n int) nemesis.Plan {
+// withoutFaults returns the plan without n of its faults, beginning at the given index.
+func withoutFaults(p nemesis.Plan, from, n int) nemesis.Plan {
 	p.Faults = slices.Delete(slices.Clone(p.Faults), from, from+n)
 	return p
 }
 
-// with returns the plan with fault i replaced by f.
-func with(p nemesis.Plan, i int, f nemesis.Fault) nemesis.Plan {
+// withFault returns the plan with fault i replaced by f.
+func withFault(p nemesis.Plan, i int, f nemesis.Fault) nemesis.Plan {
 	p.Faults = slices.Clone(p.Faults)
 	p.Faults[i] = f
 	return p

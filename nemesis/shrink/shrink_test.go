@@ -80,13 +80,13 @@ func TestReduceTriesOtherSeeds(t *testing.T) {
 			lower++
 		}
 		for i := range small.Faults {
-			if less, ok := UnderSomeSeed(without(small, i, 1), fails); ok {
+			if less, ok := UnderSomeSeed(withoutFaults(small, i, 1), fails); ok {
 				t.Fatalf("draw %d: %05b under seed %d, but also %05b under %d", draw, set(small), small.Seed, set(less),
 					less.Seed)
 			}
 		}
 		for seed := uint64(1); seed <= OtherSeeds && seed < small.Seed; seed++ {
-			if fails(under(small, seed)) {
+			if fails(withSeed(small, seed)) {
 				t.Fatalf("draw %d: seed %d is left, and %d would do", draw, small.Seed, seed)
 			}
 		}
@@ -112,11 +112,11 @@ func checkMinimal(t *testing.T, small nemesis.Plan, fails func(nemesis.Plan) boo
 		t.Errorf("what is left does not fail, or is not valid (%v):\n%s", err, small)
 	}
 	for i := range small.Faults {
-		if less, ok := UnderSomeSeed(without(small, i, 1), fails); ok {
+		if less, ok := UnderSomeSeed(withoutFaults(small, i, 1), fails); ok {
 			t.Errorf("left was\n%sbut this is less:\n%s", small, less)
 		}
 		for _, f := range Simpler(small.Faults[i], testNames) {
-			if q := with(small, i, f); q.Validate(testNames) == nil && fails(q) &&
+			if q := withFault(small, i, f); q.Validate(testNames) == nil && fails(q) &&
 				Often(q, fails) >= Often(small, fails) {
 				t.Errorf("left was\n%sbut this is simpler:\n%s", small, q)
 			}

@@ -214,7 +214,7 @@ func (v *variants) quantities() {
 // processes adds faults that affect other processes of the same kind, with lower numbers.
 func (v *variants) processes() {
 	for _, p := range named(&v.of) {
-		for _, lower := range below(&v.known, p) {
+		for _, lower := range lowerProcesses(&v.known, p) {
 			v.list = append(v.list, v.of.Renamed(func(q sim.ProcessID) sim.ProcessID {
 				if q == p {
 					return lower
@@ -236,9 +236,9 @@ func named(f *nemesis.Fault) []sim.ProcessID {
 	return list
 }
 
-// below returns the processes of the same kind as p with lower numbers. For redis-3, these are redis-1 and redis-2. For
-// redis-1-replica-2, it is redis-1-replica-1.
-func below(known *nemesis.Names, p sim.ProcessID) []sim.ProcessID {
+// lowerProcesses returns the processes of the same kind as p with lower numbers. For redis-3, these are redis-1 and
+// redis-2. For redis-1-replica-2, it is redis-1-replica-1.
+func lowerProcesses(known *nemesis.Names, p sim.ProcessID) []sim.ProcessID {
 	var list []sim.ProcessID
 	for _, q := range slices.Concat(known.Clients, known.Servers()) {
 		if unnumbered(q) == unnumbered(p) && numbers(q) < numbers(p) {

@@ -70,7 +70,7 @@ func (d *Document) text(p *text.Writer, all bool) {
 	d.texts(&column{Writer: p, begun: d.Name != ""}, d.Body, all)
 	p.Gap(false)
 	for _, b := range d.Body {
-		if below, kept := below(b); below && (all || !kept) {
+		if below, kept := isBelow(b); below && (all || !kept) {
 			p.Blank()
 			p.Rule()
 			b.Text(p)
@@ -78,9 +78,9 @@ func (d *Document) text(p *text.Writer, all bool) {
 	}
 }
 
-// below reports whether a block comes after the end of a text. kept reports whether the text shows the block only if
+// isBelow reports whether a block comes after the end of a text. kept reports whether the text shows the block only if
 // everything is requested.
-func below(b Block) (below, kept bool) {
+func isBelow(b Block) (below, kept bool) {
 	switch b.(type) {
 	case Whole:
 		return true, false
@@ -94,7 +94,7 @@ func below(b Block) (below, kept bool) {
 // below).
 func (d *Document) texts(c *column, body []Block, all bool) {
 	for i, b := range body {
-		if below, _ := below(b); below {
+		if below, _ := isBelow(b); below {
 			continue
 		}
 		fit, ok := b.(fitting)

@@ -17,7 +17,7 @@ func MentionsProbe(text string) bool {
 }
 
 // Closing writes the end of a text: an explanation of the probe if the text mentions it, where the files are, and the
-// command that shows everything again. It skips files and repeat if they are empty.
+// command that shows everything again. It leaves out the files or the command if the corresponding argument is empty.
 func Closing(p *text.Writer, files, repeat string) {
 	if p.Mentioned() {
 		p.Hang(0, "probe   ", text.Plain, ProbeIs)

@@ -39,7 +39,7 @@ func (t *Table) gridHeads() (groups, heads html.Part) {
 			if c.Short != "" {
 				class = "upright"
 			}
-			below = append(below, html.El("th", html.Attr("scope", "col", "class", class+first(i == g.from)),
+			below = append(below, html.El("th", html.Attr("scope", "col", "class", class+firstClass(i == g.from)),
 				c.titled().explained()))
 		}
 	}
@@ -54,8 +54,9 @@ func (g Group) explained() html.Part {
 	return html.Explained(g.Title, cmp.Or(g.Tip, checker.Law(g.Title).Says()))
 }
 
-// first returns the CSS class of a cell that is in the first column of a group (isFirst), or "" for any other cell.
-func first(isFirst bool) string {
+// firstClass returns the CSS class of a cell that is in the first column of a group (isFirst), or "" for any other
+// cell.
+func firstClass(isFirst bool) string {
 	if isFirst {
 		return " first"
 	}
@@ -67,7 +68,7 @@ func (t *Table) gridRow(r Row) html.Part {
 	var cells []html.Part
 	at := 0
 	for _, c := range r.Cells {
-		cells = append(cells, c.part(t.Columns[at].kind()+first(t.begins(at))))
+		cells = append(cells, c.part(t.Columns[at].kind()+firstClass(t.begins(at))))
 		at += max(c.Span, 1)
 	}
 	return html.All(

@@ -191,8 +191,8 @@ func (t *Table) put(ln *text.Line, l *layout, column int, c Cell) {
 	ln.To(at).Add(c.Tone.Style(), c.Words)
 }
 
-// row writes the cells of r in the columns of the range part. If the name or the last column is wrapped, its remaining
-// lines follow.
+// row writes the cells of r in a range of columns. If the name or the last column is wrapped, its remaining lines
+// follow.
 func (t *Table) row(p *text.Writer, l *layout, part span, r *Row) {
 	names := text.Wrap(r.Name, l.name-r.indent())
 	first, last := new(text.Line), Cell{}

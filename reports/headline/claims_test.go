@@ -83,7 +83,7 @@ func untrue(r *claims.Run, f *checker.Finding, text string) string {
 		if two := m[1] == "Two clients were"; two != (first.Process != then.Process) {
 			return fmt.Sprintf("they were %s and %s", first.Process, then.Process)
 		}
-		if long, said := together(r.History, first, then), lasting(m[2:]); !said(long) {
+		if long, said := overlapTime(r.History, first, then), lasting(m[2:]); !said(long) {
 			return fmt.Sprintf("it was for %v ns", int64(long))
 		}
 	} else if strings.HasPrefix(text, "No two clients were ever inside") && first != nil {
@@ -138,7 +138,7 @@ func crowded(r *claims.Run, f *checker.Finding, text string) (rest, wrong string
 			return "", "nobody entered then while all permits were in use"
 		}
 		c := crowds[at]
-		if long, said := together(r.History, c...), lasting(m[4:]); len(c) == permits+1 && !said(long) {
+		if long, said := overlapTime(r.History, c...), lasting(m[4:]); len(c) == permits+1 && !said(long) {
 			return "", fmt.Sprintf("it was for %v ns", int64(long))
 		}
 	}
@@ -148,9 +148,9 @@ func crowded(r *claims.Run, f *checker.Finding, text string) (rest, wrong string
 // never is a duration longer than any run.
 const never = history.Never
 
-// together returns how long all the sections overlapped: from the last beginning to the first end. If none of them
+// overlapTime returns how long all the sections overlapped: from the last beginning to the first end. If none of them
 // ended, it returns the constant never.
-func together(h *history.History, sections ...*claims.Section) history.Time {
+func overlapTime(h *history.History, sections ...*claims.Section) history.Time {
 	end := never
 	for _, s := range sections {
 		if s.End != claims.Open {

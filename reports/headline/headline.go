@@ -41,7 +41,7 @@ func Broken(h *history.History, f *checker.Finding) string {
 	case checker.MutualExclusion:
 		words = withReason(s.inside(), s.why())
 	case checker.LeaseExclusion:
-		words = withReason(s.two("was", "were", "promised "+s.lock()), s.why())
+		words = withReason(s.sameSituation("was", "were", "promised "+s.lock()), s.why())
 	case checker.ResourceSafety:
 		words = s.data()
 	case checker.Ownership:
@@ -88,23 +88,23 @@ func calm(h *history.History, v checker.Verdict) string {
 	case v.Of(checker.Linearizability).Outcome == checker.Holds:
 		return "Some order of the operations explains everything that was read."
 	case len(open) > 0 && mutual == checker.Holds:
-		return apart(h) + "; " + text.Join(open, " and ") + " could not be decided."
+		return exclusionHeld(h) + "; " + text.Join(open, " and ") + " could not be decided."
 	case len(open) > 0:
 		return "No violation was found; " + text.Join(open, " and ") + " could not be decided."
 	case mutual == checker.Holds && held == 2:
-		return apart(h) + "; 1 other law was checked and held."
+		return exclusionHeld(h) + "; 1 other law was checked and held."
 	case mutual == checker.Holds && held > 2:
-		return fmt.Sprintf("%s; %d other laws were checked and held.", apart(h), held-1)
+		return fmt.Sprintf("%s; %d other laws were checked and held.", exclusionHeld(h), held-1)
 	case mutual == checker.Holds:
-		return apart(h) + "; no other law was checked."
+		return exclusionHeld(h) + "; no other law was checked."
 	case held > 0:
 		return "Nothing was broken, but mutual exclusion was not checked."
 	}
 	return "Nothing was checked."
 }
 
-// apart returns the sentence for a run in which mutual exclusion held.
-func apart(h *history.History) string {
+// exclusionHeld returns the sentence for a run in which mutual exclusion held.
+func exclusionHeld(h *history.History) string {
 	where, aside := "inside", ""
 	if len(h.Header.Locks) > 1 {
 		where = "inside one lock"

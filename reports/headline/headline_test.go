@@ -139,8 +139,8 @@ func wellFormed(t *testing.T, f *checker.Finding, got string) {
 	}
 }
 
-// at returns an event of a client at a time in seconds.
-func at(seconds float64, p history.Process, f history.F, typ history.Type) history.Event {
+// eventAt returns an event of a client at a time in seconds.
+func eventAt(seconds float64, p history.Process, f history.F, typ history.Type) history.Event {
 	e := history.Event{Time: history.Time(seconds * 1e9), Process: p, F: f, Type: typ, Lock: "lock",
 		Attempt: history.Attempt(p + "/1")}
 	if f == history.Acquire && typ == history.OK {
@@ -159,12 +159,13 @@ func TestHeadlinesSayWhoAndForHowLong(t *testing.T) {
 	outlived := checker.Finding{Law: checker.MutualExclusion, Outcome: checker.Violated, Lock: "lock",
 		Cause:   checker.Cause{Kind: checker.HolderOutlivedLease, Detail: checker.ByPause},
 		Holders: []history.Process{"client-1", "client-2"}, About: "client-1"}
-	long := []history.Event{at(0, "client-1", history.Acquire, history.OK), paused(1, history.Invoke),
-		at(11, "client-2", history.Acquire, history.OK), at(11.25, "client-2", history.Release, history.Invoke),
-		paused(12, history.OK), at(13, "client-1", history.Release, history.Invoke)}
-	early := []history.Event{at(0, "client-1", history.Acquire, history.OK), paused(1, history.Invoke),
+	long := []history.Event{eventAt(0, "client-1", history.Acquire, history.OK), paused(1, history.Invoke),
+		eventAt(11, "client-2", history.Acquire, history.OK),
+		eventAt(11.25, "client-2", history.Release, history.Invoke),
+		paused(12, history.OK), eventAt(13, "client-1", history.Release, history.Invoke)}
+	early := []history.Event{eventAt(0, "client-1", history.Acquire, history.OK), paused(1, history.Invoke),
 		paused(2, history.OK),
-		at(11, "client-2", history.Acquire, history.OK), at(12.5, "client-1", history.Crashed, history.OK)}
+		eventAt(11, "client-2", history.Acquire, history.OK), eventAt(12.5, "client-1", history.Crashed, history.OK)}
 	for _, c := range []struct {
 		events  []history.Event
 		met     int
@@ -216,12 +217,12 @@ func TestHeadlinesSayWhoAndForHowLong(t *testing.T) {
 
 // The end of another attempt by the same client does not end the overlap.
 func TestOnlyTheTwoWhoMetEndTheOverlap(t *testing.T) {
-	earlier := at(11.1, "client-2", history.Lost, history.OK)
+	earlier := eventAt(11.1, "client-2", history.Lost, history.OK)
 	earlier.Attempt = "client-2/0"
-	h := &history.History{Events: []history.Event{at(0, "client-1", history.Acquire, history.OK),
-		at(11, "client-2", history.Acquire, history.OK),
-		earlier, at(11.2, "client-3", history.Release, history.Invoke),
-		at(11.4, "client-1", history.Release, history.Invoke)}}
+	h := &history.History{Events: []history.Event{eventAt(0, "client-1", history.Acquire, history.OK),
+		eventAt(11, "client-2", history.Acquire, history.OK),
+		earlier, eventAt(11.2, "client-3", history.Release, history.Invoke),
+		eventAt(11.4, "client-1", history.Release, history.Invoke)}}
 	f := checker.Finding{Law: checker.MutualExclusion, Outcome: checker.Violated, Lock: "lock", Witness: []int{0, 1},
 		At: 1, Cause: checker.Cause{Kind: checker.CauseNotRecorded}, Holders: []history.Process{"client-1", "client-2"}}
 	const want = "Two clients were inside at once for 400 ms: the history does not record the cause."
@@ -273,7 +274,7 @@ func TestTheGravestLawComesFirst(t *testing.T) {
 // A headline claims no more than the laws say.
 func TestHeadlinesOfCalmRuns(t *testing.T) {
 	holds, unchecked, undecided := checker.Holds, checker.Unchecked, checker.Undecided
-	shared := at(0, "client-1", history.Acquire, history.OK)
+	shared := eventAt(0, "client-1", history.Acquire, history.OK)
 	shared.Shared = true
 	for _, c := range []struct {
 		mutual, lease, deadlock checker.Outcome

@@ -41,25 +41,25 @@ func (s *story) process(i int, otherwise string) string {
 
 func (s *story) same() bool { return len(s.f.Holders) > 1 && s.f.Holders[0] == s.f.Holders[1] }
 
-// about returns the process whose lease or key the cause is about.
-func (s *story) about() string {
+// concerned returns the process whose lease or key the cause is about.
+func (s *story) concerned() string {
 	if s.f.About == "" {
 		return "one of them"
 	}
 	return string(s.f.About)
 }
 
-// two says that two clients were in the same situation at once, or that one client was in it twice. The situation is
-// given by a verb, in its forms for one client (once) and for two (both), and by the words after it. For a semaphore,
-// the text says that there were more holders than permits.
-func (s *story) two(once, both, what string) string {
+// sameSituation says that two clients were in the same situation at once, or that one client was in it twice. The
+// situation is described by a verb and the words after it. singular and plural are the forms of the verb for one client
+// and for two. For a semaphore, the text says that there were more holders than permits.
+func (s *story) sameSituation(singular, plural, what string) string {
 	if n := s.h.Header.Permits; n > 1 {
-		return fmt.Sprintf("%d holders of %d permits %s %s at once", max(n+1, len(s.f.Holders)), n, both, what)
+		return fmt.Sprintf("%d holders of %d permits %s %s at once", max(n+1, len(s.f.Holders)), n, plural, what)
 	}
 	if s.same() {
-		return s.process(0, "a client") + " " + once + " " + what + " twice at once"
+		return s.process(0, "a client") + " " + singular + " " + what + " twice at once"
 	}
-	return "two clients " + both + " " + what + " at once"
+	return "two clients " + plural + " " + what + " at once"
 }
 
 func (s *story) inside() string {
@@ -67,7 +67,7 @@ func (s *story) inside() string {
 	if len(s.h.Header.Locks) > 1 {
 		what += " " + s.lock()
 	}
-	words := s.two("was", "were", what)
+	words := s.sameSituation("was", "were", what)
 	if len(s.f.Holders) < 2 || s.f.At < 0 || s.f.At >= len(s.h.Events) {
 		return words
 	}
@@ -140,7 +140,7 @@ func (s *story) leaves(e *history.Event, attempts []history.Attempt) bool {
 
 // why returns the reason why two grants of one lock overlapped.
 func (s *story) why() string {
-	who := s.about()
+	who := s.concerned()
 	switch s.f.Cause.Kind {
 	case checker.CountedWithoutQuorum:
 		return "no server had granted both, so none could refuse"
@@ -318,7 +318,7 @@ func (s *story) token() string {
 
 // blocked says why nobody acquired the lock.
 func (s *story) blocked() string {
-	who := s.about()
+	who := s.concerned()
 	if s.f.About == "" {
 		who = "its holder"
 	}

@@ -31,11 +31,11 @@ func All(parts ...Part) Part {
 	}
 }
 
-// Each calls the function part for each element of a list and returns the results as one part.
-func Each[T any](list []T, part func(T) Part) Part {
+// Each calls render for each element of a list and returns the results as one part.
+func Each[T any](list []T, render func(T) Part) Part {
 	return func(in *html.Node) {
 		for _, one := range list {
-			part(one)(in)
+			render(one)(in)
 		}
 	}
 }

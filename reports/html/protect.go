@@ -45,9 +45,9 @@ func Protect(w io.Writer, write func(io.Writer) error) error {
 	return protect(w, page.String(), "")
 }
 
-// protect is like Protect, but appends the directives in more, which allow the page to do more, to the page's content
-// security policy. Errors come from w.
-func protect(w io.Writer, page, more string) error {
+// protect is like Protect, but appends additional directives to the page's content security policy, which allow the
+// page to do more. Errors come from w.
+func protect(w io.Writer, page, directives string) error {
 	text := history.Printable(page)
 	sums := map[string][]string{}
 	for element, part := range inline(text) {
@@ -58,7 +58,8 @@ func protect(w io.Writer, page, more string) error {
 		}
 	}
 	policy := fmt.Sprintf(`<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src %s; `+
-		`style-src %s; base-uri 'none'; form-action 'none'%s"/>`, allowed(sums["script"]), allowed(sums["style"]), more)
+		`style-src %s; base-uri 'none'; form-action 'none'%s"/>`, allowed(sums["script"]), allowed(sums["style"]),
+		directives)
 	text = strings.Replace(text, "<head>", "<head>\n"+policy, 1)
 	_, err := io.WriteString(w, text)
 	return err

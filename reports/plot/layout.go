@@ -57,7 +57,7 @@ func (d *Diagram) draw(c canvas, b box) {
 	p.lines()
 	cell := min((p.right-p.left)/float64(d.Columns), (p.bottom-p.top)/float64(d.Rows))
 	for _, m := range d.Marks {
-		m.draw(c, p.at(m.At), min(max(cell/3.5, 1.25), markRadius))
+		m.draw(c, p.position(m.At), min(max(cell/3.5, 1.25), markRadius))
 	}
 }
 
@@ -146,14 +146,14 @@ func (a *Axis) ticks(length, room float64) []Tick {
 	return ticks
 }
 
-// at returns the position in the picture of a point given in the units of the axes.
-func (p *plane) at(v Point) Point {
+// position returns the position in the picture of a point given in the units of the axes.
+func (p *plane) position(v Point) Point {
 	return Point{p.left + float64(p.X.share(v.X)*(p.right-p.left)), p.bottom - float64(p.Y.share(v.Y)*(p.bottom-p.top))}
 }
 
-func (p *plane) all(values []Point) (places []Point) {
+func (p *plane) positions(values []Point) (places []Point) {
 	for _, v := range values {
-		places = append(places, p.at(v))
+		places = append(places, p.position(v))
 	}
 	return places
 }
@@ -163,14 +163,14 @@ func (p *plane) axes(around box) {
 	tick := Style{Ink: Soft, Width: .5}
 	name, label := text{Ink: Black, size: labelSize, anchor: .5}, text{Ink: Black, size: tickSize, anchor: .5}
 	for _, t := range p.X.ticks(p.right-p.left, tickWidth) {
-		x := p.at(Point{t.Value, p.Y.Min}).X
+		x := p.position(Point{t.Value, p.Y.Min}).X
 		p.line(tick, Point{x, p.bottom + padding}, Point{x, p.bottom + tickEnd})
 		p.write(label, Point{x, p.bottom + tickLabel + capital*tickSize}, t.Label)
 	}
 	p.write(name, Point{(p.left + p.right) / 2, around.bottom - 3}, p.X.Label)
 	label.anchor = 1
 	for _, t := range p.Y.ticks(p.bottom-p.top, tickHeight) {
-		y := p.at(Point{p.X.Min, t.Value}).Y
+		y := p.position(Point{p.X.Min, t.Value}).Y
 		p.line(tick, Point{p.left - padding, y}, Point{p.left - tickEnd, y})
 		p.write(label, Point{p.left - tickLabel, y + capital*tickSize/2}, t.Label)
 	}
@@ -181,13 +181,13 @@ func (p *plane) axes(around box) {
 // areas draws the areas. It adds their names if there is room.
 func (p *plane) areas() {
 	for _, a := range p.Areas {
-		points := p.all(a.Points)
+		points := p.positions(a.Points)
 		p.polygon(a.Ink, points...)
 		p.line(Style{Ink: a.Ink, Width: .7}, append(points, points[0])...) // hide the seams between areas
 	}
 	for _, a := range p.Areas {
 		t := text{Ink: a.Text, size: 14, anchor: .5}
-		points := p.all(a.Points)
+		points := p.positions(a.Points)
 		lo, hi := points[0], points[0]
 		for _, at := range points {
 			lo, hi = Point{min(lo.X, at.X), min(lo.Y, at.Y)}, Point{max(hi.X, at.X), max(hi.Y, at.Y)}
@@ -201,25 +201,25 @@ func (p *plane) areas() {
 // lines draws the lines, and then their values.
 func (p *plane) lines() {
 	for _, l := range p.Lines {
-		p.line(l.Style, p.all(l.Points)...)
+		p.line(l.Style, p.positions(l.Points)...)
 	}
 	high, low := 0, 0
 	for _, l := range p.Lines {
-		switch at := p.at(l.Points[0]); {
+		switch at := p.position(l.Points[0]); {
 		case l.Value == "":
 		case l.Low:
-			p.beside(l, Point{at.X, p.bottom - 24 - float64(22*(low%3))})
+			p.writeValue(l, Point{at.X, p.bottom - 24 - float64(22*(low%3))})
 			low++
 		default:
-			p.beside(l, Point{at.X, p.top + 22 + float64(22*(high%3))})
+			p.writeValue(l, Point{at.X, p.top + 22 + float64(22*(high%3))})
 			high++
 		}
 	}
 }
 
-// beside writes the value of a line on a background of its own. The value is to the right of the line if it is low, and
-// otherwise to the left. If there is no room, it is on the other side.
-func (p *plane) beside(l Line, at Point) {
+// writeValue writes the value of a line on a background of its own. The value is to the right of the line if it is low,
+// and otherwise to the left. If there is no room, it is on the other side.
+func (p *plane) writeValue(l Line, at Point) {
 	t := text{Ink: l.Ink, size: labelSize}
 	width := t.width(l.Value)
 	if right := l.Low && at.X+width+10 < p.right || at.X-width-10 < p.left; right {

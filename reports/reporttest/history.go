@@ -53,15 +53,15 @@ func (t *Builder) Client(p string, f history.F, ty history.Type, attempt string)
 }
 
 // Fault adds the beginning or the end of a fault, given by its line in a plan. If the line is not a valid line of a
-// plan, on lists the processes that the fault strikes.
-func (t *Builder) Fault(ty history.Type, line string, on ...history.Process) *Builder {
+// plan, targets lists the processes that the fault strikes.
+func (t *Builder) Fault(ty history.Type, line string, targets ...history.Process) *Builder {
 	if f, err := nemesis.Parse(line); err == nil {
 		return t.Add(history.Event{Process: history.Nemesis, Type: ty, F: history.F(f.Kind.String()), Value: line,
 			Fault: f.Struck()})
 	}
 	f, _, _ := strings.Cut(line, " ")
 	return t.Add(history.Event{Process: history.Nemesis, Type: ty, F: history.F(f), Value: line,
-		Fault: &history.Fault{On: on}})
+		Fault: &history.Fault{On: targets}})
 }
 
 // Acquire adds a successful acquire, which is called at the time from and returns at the time to. In between, the key

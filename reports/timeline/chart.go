@@ -207,7 +207,7 @@ func (c *chart) frame() {
 	events := c.lanes.history.Events
 	first, last := 0, len(events)
 	if last > mostEvents {
-		first, last = c.around(mostEvents)
+		first, last = c.rangeAround(mostEvents)
 		c.Notes = append(c.Notes, fmt.Sprintf("%d of %d events drawn, from %s to %s; "+
 			"the others lie outside this stretch.", last-first, len(events), c.lanes.instant(events[first].Time),
 			c.lanes.instant(events[last-1].Time)))
@@ -251,8 +251,8 @@ func (c *chart) unseen(pos int) bool {
 	return (e.Process == probe || c.lanes.holder(e.Of) == probe) && c.numbers[pos] == 0
 }
 
-// around returns a range of n events with the witness in its middle.
-func (c *chart) around(n int) (first, last int) {
+// rangeAround returns a range of n events with the witness in its middle.
+func (c *chart) rangeAround(n int) (first, last int) {
 	events := len(c.lanes.history.Events)
 	lo, hi := events, -1
 	for pos := range c.numbers {

@@ -82,8 +82,9 @@ func (c *chart) knots() string {
 	return "[" + strings.Join(all, ",") + "]"
 }
 
-// off adds the class "off" to a class list if hidden is true. The class hides the element when the page is first shown.
-func off(class string, hidden bool) string {
+// offIf adds the class "off" to a class list if hidden is true. The class hides the element when the page is first
+// shown.
+func offIf(class string, hidden bool) string {
 	if hidden {
 		class += " off"
 	}
@@ -102,14 +103,14 @@ func (c *chart) row(r laneTitle) html.Part {
 }
 
 func (b scaleBreak) part() html.Part {
-	return html.All(html.El("g", html.Attr("class", off("break", !b.Shown), "data-a", b.A, "data-b", b.B,
+	return html.All(html.El("g", html.Attr("class", offIf("break", !b.Shown), "data-a", b.A, "data-b", b.B,
 		"transform", "translate("+b.X+",0)"), html.Raw(`<path d="M-8 36 l4 -5 l5 10 l5 -10 l4 5"></path>`),
-		html.El("text", html.Attr("class", off("break-label", !b.Named), "y", 26, "text-anchor", "middle"),
+		html.El("text", html.Attr("class", offIf("break-label", !b.Named), "y", 26, "text-anchor", "middle"),
 			html.Text(b.Label))), html.Newline)
 }
 
 func (c *chart) tick(t tick) html.Part {
-	return html.All(html.El("g", html.Attr("class", off("tick", !t.Shown), "data-a", t.A,
+	return html.All(html.El("g", html.Attr("class", offIf("tick", !t.Shown), "data-a", t.A,
 		"transform", "translate("+t.X+",0)"), html.El("line", html.Attr("y1", 36, "y2", c.Height)),
 		html.El("text", html.Attr("x", t.Shift, "y", 13, "text-anchor", "middle"), html.Text(t.Label))), html.Newline)
 }
@@ -132,7 +133,7 @@ func (s shape) part() html.Part {
 func (s shape) box() html.Part {
 	return html.El("g", html.Attr("class", "box "+s.Class, "data-a", s.A, "data-b", s.B), s.events(),
 		html.El("rect", html.Attr("x", s.X, "y", s.Y, "width", s.Width, "height", s.Height)),
-		html.If(s.Label != "", html.El("text", html.Attr("class", off("inner", s.Tight), "x", s.X, "dx", 6,
+		html.If(s.Label != "", html.El("text", html.Attr("class", offIf("inner", s.Tight), "x", s.X, "dx", 6,
 			"y", px(float64(s.Y)+float64(float64(s.Height)/2)), "dominant-baseline", "central"), html.Text(s.Label))),
 		s.tip())
 }
@@ -145,7 +146,7 @@ func (s shape) mark() html.Part {
 	return html.El("g", html.Attr("class", "mark "+s.Class, "data-a", s.A), s.events(),
 		html.Attr("transform", fmt.Sprintf("translate(%s,%d)", s.X, s.Y), "data-y", s.Y),
 		html.Raw(`<circle class="target" r="9"></circle>`), glyphs[s.Glyph],
-		html.If(s.Label != "", html.El("text", html.Class(off("outer", s.Tight)), place, html.Text(s.Label))),
+		html.If(s.Label != "", html.El("text", html.Class(offIf("outer", s.Tight)), place, html.Text(s.Label))),
 		s.tip())
 }
 

@@ -148,7 +148,7 @@ func (t *table) keyTitle(k history.Lock) string {
 }
 
 // involved returns all clients that can be drawn, in this order: clients of the witness, clients that appear in the
-// rows, other clients. The result part has only the first two groups.
+// rows, other clients. The second result contains only the first two groups.
 func involved(l *Lanes, shown []row) (all, part []int) {
 	rank := make([]int, len(l.clients))
 	for i := range rank {

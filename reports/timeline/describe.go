@@ -186,9 +186,9 @@ func (t *describer) release(e *history.Event) string {
 	return who + " never learns whether it released" + lock + reasonFor(e)
 }
 
-// of returns the given word and the name of the operation's register, such as " of x". If there is only one register,
-// it returns "".
-func (t *describer) of(e *history.Event, word string) string {
+// ofRegister returns the given word and the name of the operation's register, such as " of x". If there is only one
+// register, it returns "".
+func (t *describer) ofRegister(e *history.Event, word string) string {
 	if t.Registers < 2 {
 		return ""
 	}
@@ -199,11 +199,11 @@ func (t *describer) read(e *history.Event) string {
 	who := t.who(e)
 	switch {
 	case e.Type == history.Invoke && t.Registers > 0:
-		return who + " asks for the value" + t.of(e, "of")
+		return who + " asks for the value" + t.ofRegister(e, "of")
 	case e.Type == history.Invoke:
 		return who + " asks the resource for its value"
 	case e.Type == history.OK:
-		return who + " reads " + quoted(e.Value) + t.of(e, "from")
+		return who + " reads " + quoted(e.Value) + t.ofRegister(e, "from")
 	}
 	return who + "'s read brought nothing" + reasonFor(e)
 }
@@ -212,9 +212,9 @@ func (t *describer) write(e *history.Event) string {
 	who := t.who(e)
 	switch e.Type {
 	case history.Invoke:
-		return who + " sends its write of " + quoted(e.Value) + t.of(e, "to")
+		return who + " sends its write of " + quoted(e.Value) + t.ofRegister(e, "to")
 	case history.OK:
-		return who + " learns that " + quoted(e.Value) + " is written" + t.of(e, "to")
+		return who + " learns that " + quoted(e.Value) + " is written" + t.ofRegister(e, "to")
 	case history.Fail:
 		if e.Why == history.LeaseNotValid {
 			return who + " does not write: it sees that its lease is over"
@@ -227,7 +227,7 @@ func (t *describer) write(e *history.Event) string {
 func (t *describer) transaction(e *history.Event) string {
 	what := map[history.F]string{history.CAS: "compare-and-set ", history.Txn: "transaction "}[e.F] + quoted(e.Value)
 	if e.F == history.CAS {
-		what += t.of(e, "of")
+		what += t.ofRegister(e, "of")
 	}
 	switch e.Type {
 	case history.Invoke:
@@ -333,7 +333,8 @@ func (t *describer) byOther(e *history.Event) string {
 	return " by " + string(e.By)
 }
 
-// reasonFor returns the reason for an event, in parentheses. If a library gave the reason in its own words, these words are used.
+// reasonFor returns the reason for an event, in parentheses. If a library gave the reason in its own words, these words
+// are used.
 func reasonFor(e *history.Event) string {
 	words := e.Value != "" && (e.F == history.Acquire || e.F == history.Extend || e.F == history.Release)
 	switch {

@@ -200,8 +200,9 @@ func (l *Lanes) lane(pos int) int {
 	return -1
 }
 
-// apart reports whether an attempt is called by its own name, because it overlaps with other attempts of its client.
-func (l *Lanes) apart(a history.Attempt) bool {
+// hasOwnName reports whether an attempt is called by its own name, because it overlaps with other attempts of its
+// client.
+func (l *Lanes) hasOwnName(a history.Attempt) bool {
 	_, is := l.laneOf[a]
 	return is
 }
@@ -332,7 +333,7 @@ func (l *Lanes) names() []string {
 }
 
 func newDescriber(l *Lanes, long bool) describer {
-	return describer{Holder: l.holder, Apart: l.apart, Several: len(l.locks) > 1, Locks: l.locks,
+	return describer{Holder: l.holder, Apart: l.hasOwnName, Several: len(l.locks) > 1, Locks: l.locks,
 		Registers: l.registers, Long: long, Bounded: l.bounded}
 }
 

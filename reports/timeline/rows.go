@@ -44,8 +44,8 @@ func (r *row) shows(pos int) bool {
 	return r.pos == pos
 }
 
-// first returns the first event of a row, or nil if it has none.
-func (l *Lanes) first(r *row) *history.Event {
+// firstEvent returns the first event of a row, or nil if it has none.
+func (l *Lanes) firstEvent(r *row) *history.Event {
 	if of := r.events(); len(of) > 0 {
 		return &l.history.Events[of[0]]
 	}
@@ -133,7 +133,7 @@ func story(l *Lanes, long bool) *storyline {
 }
 
 func (s *storyline) words(r *row) string {
-	e := s.lanes.first(r)
+	e := s.lanes.firstEvent(r)
 	switch {
 	case e == nil:
 		return r.other.words
@@ -215,7 +215,7 @@ func (s *storyline) overAtOnce(e *history.Event) bool {
 		return false
 	}
 	last := &s.rows[len(s.rows)-1]
-	struck := s.lanes.first(last)
+	struck := s.lanes.firstEvent(last)
 	return struck != nil && last.at == e.Time && struck.Process == history.Nemesis && struck.Type == history.Invoke &&
 		struck.Value == e.Value
 }
@@ -359,8 +359,8 @@ const (
 	filledRows = 20
 )
 
-// fill adds rows until order has enough of them: first those from first to last, then those nearest to this range. It
-// skips rows of weight zero.
+// fill appends rows to order until it contains enough of them: first the rows from first to last, then those nearest to
+// this range. It skips rows of weight zero.
 func fill(order []int, rows []row, first, last, enough int) []int {
 	taken := map[int]bool{}
 	for _, i := range order {

@@ -22,7 +22,7 @@ func (a *arranger) split() {
 	for i := range a.l.clients {
 		lane := &a.l.clients[i]
 		a.l.clientOf[lane.Process] = len(lanes)
-		lanes = append(lanes, lane.apart()...)
+		lanes = append(lanes, lane.separate()...)
 	}
 	if len(lanes) == len(a.l.clients) {
 		return
@@ -102,8 +102,8 @@ func (c *clientLane) overlaps() bool {
 	return enter(open)
 }
 
-// apart returns lanes that separate the things that the client does at the same time.
-func (c *clientLane) apart() []clientLane {
+// separate returns lanes that separate the things that the client does at the same time.
+func (c *clientLane) separate() []clientLane {
 	if !c.overlaps() {
 		return []clientLane{*c}
 	}

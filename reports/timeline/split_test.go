@@ -80,7 +80,8 @@ func TestWhoDoesOneThingAtATimeHasOneLane(t *testing.T) {
 	other := h.Events[0]
 	other.Lock, other.Attempt, other.Time = "other", "orders@vm-7/3", 30_000
 	h.Events = append(h.Events[:5:5], append([]history.Event{other}, h.Events[5:]...)...)
-	if l := Arrange(h, nil); len(l.clients) != 1 || l.clients[0].Name != "orders@vm-7" || l.apart("orders@vm-7/1") {
+	if l := Arrange(h, nil); len(l.clients) != 1 || l.clients[0].Name != "orders@vm-7" ||
+		l.hasOwnName("orders@vm-7/1") {
 		t.Errorf("%d lanes: %+v", len(l.clients), l.clients)
 	}
 }

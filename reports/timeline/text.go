@@ -139,21 +139,21 @@ func (l *Lanes) near(shown []row) *Lanes {
 	near.clients, near.servers = slices.Clone(l.clients), slices.Clone(l.servers)
 	for i := range near.clients {
 		c := &near.clients[i]
-		c.Sections = some(c.Sections, func(s *section) bool {
+		c.Sections = filter(c.Sections, func(s *section) bool {
 			return during(s.span) || slices.ContainsFunc(s.Validity, leased)
 		})
-		c.Waits = some(c.Waits, func(w *wait) bool { return during(w.span) })
-		c.Operations = some(c.Operations, func(o *call) bool { return during(o.span) })
+		c.Waits = filter(c.Waits, func(w *wait) bool { return during(w.span) })
+		c.Operations = filter(c.Operations, func(o *call) bool { return during(o.span) })
 	}
 	for i := range near.servers {
 		s := &near.servers[i]
-		s.Keys = some(s.Keys, func(k *keySpan) bool { return during(k.span) })
+		s.Keys = filter(s.Keys, func(k *keySpan) bool { return during(k.span) })
 	}
 	return &near
 }
 
-// some returns the elements of a list for which keep returns true.
-func some[T any](list []T, keep func(*T) bool) (kept []T) {
+// filter returns the elements of a list for which keep returns true.
+func filter[T any](list []T, keep func(*T) bool) (kept []T) {
 	for i := range list {
 		if keep(&list[i]) {
 			kept = append(kept, list[i])

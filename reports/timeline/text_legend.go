@@ -9,15 +9,15 @@ import (
 
 // legend explains the signs that can occur in this timeline and says what the timeline omits.
 func (t *table) legend(p *text.Writer, hidden int) {
-	registers := t.any(func(c *clientLane) bool { return len(c.Operations) > 0 })
+	registers := t.anyLane(func(c *clientLane) bool { return len(c.Operations) > 0 })
 	signs := []string{"█ in its section"}
 	if registers {
 		signs = []string{"█ in an operation"}
 	}
-	if t.any(func(c *clientLane) bool { return len(c.Pauses) > 0 }) {
+	if t.anyLane(func(c *clientLane) bool { return len(c.Pauses) > 0 }) {
 		signs = append(signs, "▒ paused in it", "░ paused outside")
 	}
-	if t.any(func(c *clientLane) bool { return len(c.Crashes) > 0 }) {
+	if t.anyLane(func(c *clientLane) bool { return len(c.Crashes) > 0 }) {
 		signs = append(signs, "✗ crashed")
 	}
 	if !registers {
@@ -53,7 +53,7 @@ func (t *table) legend(p *text.Writer, hidden int) {
 // numbered lists the names of lanes whose title is only a number. The list is necessary if some client has several
 // lanes, because a number then stands for a lane and not for a client.
 func (t *table) numbered(p *text.Writer) {
-	if !t.any(func(c *clientLane) bool { return c.Name != string(c.Process) }) {
+	if !t.anyLane(func(c *clientLane) bool { return c.Name != string(c.Process) }) {
 		return
 	}
 	var names []string
@@ -94,7 +94,7 @@ func (t *table) noKey() []string {
 	return signs
 }
 
-func (t *table) any(f func(*clientLane) bool) bool {
+func (t *table) anyLane(f func(*clientLane) bool) bool {
 	return slices.ContainsFunc(t.clients, func(c int) bool { return f(&t.lanes.clients[c]) })
 }
 

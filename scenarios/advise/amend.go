@@ -99,7 +99,7 @@ func amended(text string, e edit) (string, error) {
 	}
 	for _, d := range f.Docs {
 		if d.Body != nil {
-			d.Body = e.in(d.Body, strings.Split(e.Path, "."), scenarios.TopKeys(), false)
+			d.Body = e.applyIn(d.Body, strings.Split(e.Path, "."), scenarios.TopKeys(), false)
 		}
 	}
 	return asWritten(text, f.String()), nil
@@ -150,10 +150,10 @@ func (e *CommentsError) Error() string {
 	return errStyle.Error() + ", and its comments would be lost"
 }
 
-// in applies the edit inside node n and returns the new node, or nil if nothing is left of it. The path leads from n to
-// the position of the edit. A new key is inserted according to the given order, or at the end if the order does not
-// contain the key. The Boolean argument says whether n is inside { } or [ ].
-func (e *edit) in(n ast.Node, path, order []string, inside bool) ast.Node {
+// applyIn applies the edit inside node n and returns the new node, or nil if nothing is left of it. The path leads from
+// n to the position of the edit. A new key is inserted according to the given order, or at the end if the order does
+// not contain the key. The Boolean argument says whether n is inside { } or [ ].
+func (e *edit) applyIn(n ast.Node, path, order []string, inside bool) ast.Node {
 	mapping, isMapping := n.(*ast.MappingNode)
 	list, isList := n.(*ast.SequenceNode)
 	switch {
@@ -178,7 +178,7 @@ func (e *edit) inMapping(n *ast.MappingNode, path, order []string) ast.Node {
 		if m.Key.GetToken().Value != path[0] {
 			continue
 		}
-		if m.Value = e.in(m.Value, path[1:], nil, n.IsFlowStyle); m.Value == nil {
+		if m.Value = e.applyIn(m.Value, path[1:], nil, n.IsFlowStyle); m.Value == nil {
 			n.Values = slices.Delete(n.Values, i, i+1)
 		}
 		if comment := m.Key.GetComment(); comment != nil && len(path) == 1 && m.Value != nil {
@@ -212,7 +212,7 @@ func (e *edit) inList(n *ast.SequenceNode, path []string) ast.Node {
 	if i--; err != nil || i < 0 || i >= len(n.Values) {
 		return n
 	}
-	if n.Values[i] = e.in(n.Values[i], path[1:], nil, n.IsFlowStyle); n.Values[i] == nil {
+	if n.Values[i] = e.applyIn(n.Values[i], path[1:], nil, n.IsFlowStyle); n.Values[i] == nil {
 		n.Values = slices.Delete(n.Values, i, i+1)
 		if len(n.ValueHeadComments) > 0 {
 			n.ValueHeadComments = slices.Delete(n.ValueHeadComments, i, i+1)
@@ -251,14 +251,14 @@ func asWritten(before, printed string) string {
 	for _, line := range strings.Split(strings.TrimRight(printed, "\n"), "\n") {
 		same := func(s string) bool { return slices.Equal(strings.Fields(s), strings.Fields(line)) }
 		if at := slices.IndexFunc(rest, same); at >= 0 {
-			lines = append(lines, around(rest[:at])...)
+			lines = append(lines, surroundings(rest[:at])...)
 			line, rest = rest[at], rest[at+1:]
 		} else {
 			line = aligned(line, rest)
 		}
 		lines = append(lines, line)
 	}
-	return strings.Join(append(lines, around(rest)...), "\n") + end
+	return strings.Join(append(lines, surroundings(rest)...), "\n") + end
 }
 
 // aligned moves the comment at the end of a line to the column that it has in the lines before, if there is room. It
@@ -291,8 +291,8 @@ func trailing(line string) (code, comment string) {
 	return line, ""
 }
 
-// around returns the comments and empty lines at the beginning of the given lines, and the comments at their end.
-func around(lines []string) []string {
+// surroundings returns the comments and empty lines at the beginning of the given lines, and the comments at their end.
+func surroundings(lines []string) []string {
 	comment := func(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "#") }
 	first, last := 0, len(lines)
 	for first < last && (comment(lines[first]) || strings.TrimSpace(lines[first]) == "") {

@@ -42,21 +42,21 @@ func assemble(t testing.TB, seed uint64) (*scenarios.Scenario, nemesis.Plan) {
 	return a.scenario, a.plan()
 }
 
-// one returns one of the given values, chosen at random.
-func one[T any](a *assembly, of ...T) T { return of[a.dice.IntN(len(of))] }
+// pick returns one of the given values, chosen at random.
+func pick[T any](a *assembly, of ...T) T { return of[a.dice.IntN(len(of))] }
 
 // chance returns true with the given probability, in percent.
 func (a *assembly) chance(percent int) bool { return a.dice.IntN(100) < percent }
 
 // skeleton draws the settings that every scenario has.
 func (a *assembly) skeleton() {
-	d := one(a, locks.Definitions()...)
+	d := pick(a, locks.Definitions()...)
 	servers := 1
 	switch {
 	case d.Backend != locks.OnRedis:
-		servers = one(a, 1, 3, 3, 5)
+		servers = pick(a, 1, 3, 3, 5)
 	case d.Several:
-		servers = one(a, 2, 3, 3, 5)
+		servers = pick(a, 2, 3, 3, 5)
 	}
 	a.ttl = one[time.Duration](a, 2, 3, 4, 6) * time.Second
 	if ttl := d.Setting("ttl"); ttl != nil {
@@ -64,7 +64,7 @@ func (a *assembly) skeleton() {
 	}
 	lines := []string{fmt.Sprintf("name: assembled-%d", a.seed),
 		fmt.Sprintf("servers: {%s: %d}", d.Backend, servers),
-		fmt.Sprintf("clients: %d", one(a, 2, 2, 3, 4)),
+		fmt.Sprintf("clients: %d", pick(a, 2, 2, 3, 4)),
 		fmt.Sprintf("lock: {protocol: %s, ttl: %s}", d.Name, format.DurationText(int64(a.ttl))),
 		"limit: 60s"}
 	if d.Setting("renew-deadline") != nil {
@@ -74,7 +74,7 @@ func (a *assembly) skeleton() {
 	a.begin(lines)
 	a.set("work.cycles", fmt.Sprint(1+a.dice.IntN(3)))
 	a.set("work.writes", fmt.Sprint(a.dice.IntN(3)))
-	a.set("work.hold", one(a, a.share(5), a.share(50), a.share(110), a.share(200), "validity"))
+	a.set("work.hold", pick(a, a.share(5), a.share(50), a.share(110), a.share(200), "validity"))
 	if a.chance(20) {
 		a.edit(func(doc *format.Document) { doc.SetList("work.locks", []string{"alpha", "beta"}) })
 	}
@@ -143,7 +143,7 @@ func (a *assembly) value(f *format.Form) string {
 	if n := a.dice.IntN(len(f.Words) + 1); n < len(f.Words) {
 		return f.Words[n]
 	}
-	length := func() int64 { return int64(a.ttl) * one(a, int64(1), 5, 20, 50, 120) / 100 }
+	length := func() int64 { return int64(a.ttl) * pick(a, int64(1), 5, 20, 50, 120) / 100 }
 	switch f.Kind {
 	case format.Count:
 		return fmt.Sprint(f.Least + a.dice.Int64N(min(f.Most-f.Least, 4)+1))
@@ -151,7 +151,7 @@ func (a *assembly) value(f *format.Form) string {
 		return format.DurationText(f.Nearest(length()))
 	case format.Delay:
 		from := length()
-		return format.DurationText(from) + ".." + format.DurationText(from+one(a, 0, length()))
+		return format.DurationText(from) + ".." + format.DurationText(from+pick(a, 0, length()))
 	case format.Allowance:
 		return fmt.Sprintf("%d%% + 2ms", a.dice.IntN(6))
 	case format.Share:
@@ -172,7 +172,7 @@ func (a *assembly) overrides() {
 	all, only := scenarios.Variables()
 	keys := slices.DeleteFunc(append(all, only...), func(v scenarios.Variable) bool { return !v.Own })
 	for range 4 {
-		v := one(a, keys...)
+		v := pick(a, keys...)
 		a.set(client+v.Path, a.value(&v.Form))
 	}
 }
@@ -211,19 +211,19 @@ func (a *assembly) plan() nemesis.Plan {
 func (a *assembly) fault(names nemesis.Names, events []history.Event, sent []nemesis.Sent, aimed bool) []nemesis.Fault {
 	everybody := slices.Concat(names.Clients, names.Servers(), []sim.ProcessID{names.Resource})
 	for range 200 {
-		e := one(a, events...)
-		f := nemesis.Fault{Kind: one(a, nemesis.Kinds...)}
-		anybody := func() sim.ProcessID { return one(a, everybody...) }
+		e := pick(a, events...)
+		f := nemesis.Fault{Kind: pick(a, nemesis.Kinds...)}
+		anybody := func() sim.ProcessID { return pick(a, everybody...) }
 		about := anybody
 		if aimed {
 			client := e.Process
 			if e.Of != "" {
 				client = history.Process(strings.Split(string(e.Of), "/")[0])
 			}
-			about = func() sim.ProcessID { return one(a, e.Process, client, client, one(a, names.Servers()...)) }
+			about = func() sim.ProcessID { return pick(a, e.Process, client, client, pick(a, names.Servers()...)) }
 		}
 		lasts := func() time.Duration {
-			return (a.ttl * time.Duration(one(a, 1, 10, 30, 70, 110, 160, 250)) / 100).Truncate(time.Millisecond)
+			return (a.ttl * time.Duration(pick(a, 1, 10, 30, 70, 110, 160, 250)) / 100).Truncate(time.Millisecond)
 		}
 		if f.Kind.Has(nemesis.FieldTarget) {
 			f.Target = about()
@@ -245,13 +245,13 @@ func (a *assembly) fault(names nemesis.Names, events []history.Event, sent []nem
 			}
 		}
 		if f.Kind.Has(nemesis.FieldPPM) {
-			f.PPM = one(a, -1, 1) * one(a, 1000, 20_000, 100_000, 400_000)
+			f.PPM = pick(a, -1, 1) * pick(a, 1000, 20_000, 100_000, 400_000)
 		}
 		if f.Kind.Has(nemesis.FieldFor) && !(f.Kind.Endless() && a.chance(10)) {
 			f.For = lasts()
 		}
 		if f.Kind.Has(nemesis.FieldLoss) {
-			f.Loss = one(a, nemesis.LosesMemory, nemesis.LosesUnsynced, nemesis.LosesEverything)
+			f.Loss = pick(a, nemesis.LosesMemory, nemesis.LosesUnsynced, nemesis.LosesEverything)
 		}
 		if f.Kind.Has(nemesis.FieldRestart) && a.chance(90) {
 			f.Restart = lasts()
@@ -268,8 +268,8 @@ func (a *assembly) fault(names nemesis.Names, events []history.Event, sent []nem
 			case !aimed:
 				f.Trigger.Time += time.Duration(a.dice.Int64N(int64(3 * time.Second)))
 			case a.chance(40):
-				f.Trigger = nemesis.Trigger{Point: one(a, sim.Points...), Pass: 1 + a.dice.IntN(3),
-					By: one(a, names.Clients...), SaidAt: a.chance(50)}
+				f.Trigger = nemesis.Trigger{Point: pick(a, sim.Points...), Pass: 1 + a.dice.IntN(3),
+					By: pick(a, names.Clients...), SaidAt: a.chance(50)}
 				if f.Trigger.By == f.Target {
 					f.Trigger.By = ""
 				}

@@ -20,8 +20,8 @@ type budget struct {
 // found.
 const searchShare = 75
 
-// budget starts a budget. It returns two contexts. The context searching is canceled when the search for changes has
-// used its share of the budget. The context all is canceled when the whole budget is used up.
+// budget starts a budget. It returns two contexts: searching is canceled when the search for changes has used its share
+// of the budget, and all is canceled when the whole budget is used up.
 func (o *Options) budget(ctx context.Context) (all, searching context.Context, b *budget) {
 	b = &budget{limit: o.Budget, spent: o.Spent}
 	all, b.endConfirm = context.WithCancel(ctx)

@@ -127,7 +127,7 @@ func TestALockWithoutAnEndIsNeverCheap(t *testing.T) {
 		}
 		endless++
 		base := Cost{Acquire: time.Second, Requests: 10, Servers: 9, Lease: time.Second}
-		if words := against(of, base); !strings.Contains(words,
+		if words := compared(of, base); !strings.Contains(words,
 			"A holder that crashes blocks the others forever (before: for 1s).") {
 			t.Errorf("%s: %s", d.Name, words)
 		}

@@ -334,7 +334,7 @@ func (b *subject) servers(c Change, d *locks.Definition) Change {
 		}
 	}
 	if d.Several && b.scenario.Servers.Cluster {
-		c.edits = append(c.edits, b.apart()...)
+		c.edits = append(c.edits, b.splitCluster()...)
 	}
 	n := 1
 	switch {
@@ -352,8 +352,8 @@ func (b *subject) servers(c Change, d *locks.Definition) Change {
 	return c
 }
 
-// apart returns edits that turn the masters of a Redis Cluster into independent servers without replicas.
-func (b *subject) apart() (edits []edit) {
+// splitCluster returns edits that turn the masters of a Redis Cluster into independent servers without replicas.
+func (b *subject) splitCluster() (edits []edit) {
 	paths := []string{"lock.wait"}
 	for _, client := range b.doc.Keys("overrides") {
 		paths = append(paths, "overrides."+client+".lock.wait")

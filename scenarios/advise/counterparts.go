@@ -33,7 +33,7 @@ func castings(faults []nemesis.Fault, before, after nemesis.Names) (list []count
 	}
 	old, changed := groups(&before), groups(&after)
 	if replicated := len(old[0]) > 1; replicated != (len(changed[0]) > 1) {
-		old, changed = apart(old), apart(changed)
+		old, changed = singly(old), singly(changed)
 	}
 	sameMaster := func(a, b []sim.ProcessID) bool { return a[0] == b[0] }
 	masters := casting{before: len(old), after: len(changed), same: slices.EqualFunc(old, changed, sameMaster)}
@@ -55,7 +55,7 @@ func castings(faults []nemesis.Fault, before, after nemesis.Names) (list []count
 			list = append(list, cast(old, changed, m, r))
 		}
 	}
-	add(masters.alone(), replicas.alone())
+	add(masters.assign(), replicas.assign())
 	add(masters.shared(), replicas.shared())
 	draws := sim.NewStream(0, "advise/castings")
 	for range castingDraws {
@@ -71,11 +71,11 @@ func groups(n *nemesis.Names) [][]sim.ProcessID {
 	if len(n.Groups) > 0 {
 		return n.Groups
 	}
-	return apart([][]sim.ProcessID{n.Servers()})
+	return singly([][]sim.ProcessID{n.Servers()})
 }
 
-// apart splits groups into groups of one server each, and puts the masters first.
-func apart(groups [][]sim.ProcessID) (list [][]sim.ProcessID) {
+// singly splits groups into groups of one server each, and puts the masters first.
+func singly(groups [][]sim.ProcessID) (list [][]sim.ProcessID) {
 	for k := range groups[0] {
 		for _, group := range groups {
 			list = append(list, group[k:k+1])
@@ -126,9 +126,9 @@ func (c *casting) strike(i int) {
 	}
 }
 
-// alone assigns each role to one member. This is the member that had the role before or, if it no longer exists, the
+// assign assigns each role to one member. This is the member that had the role before or, if it no longer exists, the
 // next member without a role.
-func (c *casting) alone() []int {
+func (c *casting) assign() []int {
 	roles := slices.Repeat([]int{unharmed}, c.after)
 	for _, s := range c.struck {
 		for i := range roles {
@@ -141,9 +141,9 @@ func (c *casting) alone() []int {
 	return roles
 }
 
-// shared is like the method alone, but also assigns the roles to the added members, in turn.
+// shared is like assign, but also assigns the roles to the added members, in turn.
 func (c *casting) shared() []int {
-	roles := c.alone()
+	roles := c.assign()
 	for i := c.before; i < c.after; i++ {
 		if s := i % c.before; slices.Contains(c.struck, s) {
 			roles[i] = s
@@ -155,7 +155,7 @@ func (c *casting) shared() []int {
 // draw assigns the roles at random.
 func (c *casting) draw(s *sim.Stream) []int {
 	if c.same {
-		return c.alone()
+		return c.assign()
 	}
 	before := append(shuffled(s, c.struck), slices.Repeat([]int{unharmed}, c.before-len(c.struck))...)
 	roles := slices.Clone(before[:min(c.before, c.after)])
@@ -176,9 +176,9 @@ func shuffled(s *sim.Stream, list []int) []int {
 	return list
 }
 
-// of applies a fault to the counterparts of the processes that it names. The result is one fault for each counterpart,
-// or a single cut between all of them. It is empty if there are no counterparts.
-func (c counterparts) of(f nemesis.Fault) (list []nemesis.Fault) {
+// apply applies a fault to the counterparts of the processes that it names. The result is one fault for each
+// counterpart, or a single cut between all of them. It is empty if there are no counterparts.
+func (c counterparts) apply(f nemesis.Fault) (list []nemesis.Fault) {
 	find := func(p sim.ProcessID) []sim.ProcessID {
 		if found, named := c[p]; named {
 			return found

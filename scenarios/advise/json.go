@@ -90,7 +90,7 @@ type triedJSON struct {
 func (a *Report) data() *adviseJSON {
 	d := &adviseJSON{Scenario: a.Scenario.Name, Outcome: a.outcome(), OwnFaults: a.Own,
 		Explored: a.Explored,
-		Plans:    a.plans(), Runs: a.Base.Given.Runs, Fresh: a.Base.Fresh.Runs, Others: a.others(),
+		Plans:    a.plans(), Runs: a.Base.Given.Runs, Fresh: a.Base.Fresh.Runs, Others: a.otherRuns(),
 		Broken: []brokenJSON{},
 		Cost:   costOf(a.Base.Cost), Changes: []changeJSON{}, Tried: triedJSON{a.Singles, a.Pairs},
 		Interrupted: a.Interrupted, OutOfBudget: a.OutOfBudget, Untried: a.untried(),

@@ -75,8 +75,8 @@ func undecided(base, t *Tried, law checker.Law) bool {
 		t.Fresh.Laws.Of(law).Undecided > base.Fresh.Laws.Of(law).Undecided
 }
 
-// newBreach looks for a promise that the unchanged lock keeps and the changed lock breaks under the same faults. It returns
-// the first such breach. If there is none, but no run of the changed lock still shows that it keeps the promise, it
+// newBreach looks for a promise that the unchanged lock keeps and the changed lock breaks under the same faults. It
+// returns the first such breach. If there is none, but no run of the changed lock shows that the promise is kept, it
 // returns a breach without a cause. Otherwise it returns nil.
 func (b *subject) newBreach(base, t *Tried, law checker.Law) *Breach {
 	find := func(before, now *Trial, excused func(why string, gradual bool) bool) *Breach {
@@ -109,8 +109,8 @@ func (b *subject) newBreach(base, t *Tried, law checker.Law) *Breach {
 	return list[i]
 }
 
-// knownBreaches returns the ways in which a law is broken under the given faults (on the same servers and on others) and
-// under fresh faults.
+// knownBreaches returns the ways in which a law is broken under the given faults (on the same servers and on others)
+// and under fresh faults.
 func (b *subject) knownBreaches(t *Tried, law checker.Law) (list []Breach) {
 	var all campaign.Findings
 	for _, trial := range []*Trial{&t.Given, &t.Elsewhere, &t.Fresh} {

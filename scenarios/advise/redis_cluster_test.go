@@ -42,9 +42,9 @@ func assembleCluster(t testing.TB, seed uint64, protocols []*locks.Definition) (
 	replicas := 1 + a.dice.IntN(2)
 	a.begin([]string{fmt.Sprintf("name: assembled-%d", seed),
 		fmt.Sprintf("servers: {redis: 3, replicas: %d, cluster: on, node-timeout: %s}", replicas,
-			one(a, "300ms", "500ms", "1s")),
-		fmt.Sprintf("lock: {protocol: %s, ttl: 10s}", one(a, protocols...).Name), "limit: 60s",
-		fmt.Sprintf("work: {hold: %s}", one(a, "5s", "7s", "9s"))})
+			pick(a, "300ms", "500ms", "1s")),
+		fmt.Sprintf("lock: {protocol: %s, ttl: 10s}", pick(a, protocols...).Name), "limit: 60s",
+		fmt.Sprintf("work: {hold: %s}", pick(a, "5s", "7s", "9s"))})
 	a.set("work.check-validity", "on")
 	if a.chance(60) {
 		a.edit(func(doc *format.Document) {
@@ -53,7 +53,7 @@ func assembleCluster(t testing.TB, seed uint64, protocols []*locks.Definition) (
 		})
 	}
 	if a.chance(20) {
-		a.set("servers.persistence.append-fsync", one(a, "always", "no"))
+		a.set("servers.persistence.append-fsync", pick(a, "always", "no"))
 	}
 	p := nemesis.Plan{Scenario: a.scenario.Name, Seed: seed}
 	const master = sim.ProcessID("redis-2") // of the lock's slot
@@ -71,13 +71,13 @@ func assembleCluster(t testing.TB, seed uint64, protocols []*locks.Definition) (
 	}
 	for i := range replicas {
 		if r := sim.ProcessID(fmt.Sprintf("%s-replica-%d", master, i+1)); r != behind && a.chance(70) {
-			crash(r, one(a, 5*time.Second, 8*time.Second))
+			crash(r, pick(a, 5*time.Second, 8*time.Second))
 		}
 	}
 	if a.chance(25) {
 		crash(behind, time.Second)
 	}
-	crash(master, one(a, 4*time.Second, 8*time.Second))
+	crash(master, pick(a, 4*time.Second, 8*time.Second))
 	return a.scenario, p
 }
 

@@ -70,8 +70,8 @@ func (a *Report) outcome() string {
 	return "not saved"
 }
 
-// others returns the number of runs per change under faults of all kinds.
-func (a *Report) others() int { return a.Base.Others.Runs + len(a.Base.Everyday) }
+// otherRuns returns the number of runs per change under faults of all kinds.
+func (a *Report) otherRuns() int { return a.Base.Others.Runs + len(a.Base.Everyday) }
 
 // plans returns the faults that break the lock, one per line. They are the faults of the file, or the random plans that
 // were found.
@@ -173,7 +173,7 @@ func (a *Report) advice() string {
 	change := strings.Join(changesInWords(best), " and ")
 	switch {
 	case a.keeps(best):
-		return fmt.Sprintf("Set %s: then %s %s", change, a.kept(best), against(best.Cost, a.Base.Cost))
+		return fmt.Sprintf("Set %s: then %s %s", change, a.kept(best), compared(best.Cost, a.Base.Cost))
 	case stopped:
 		return fmt.Sprintf("No change that was tried is confirmed to keep every promise. The closest is: %s. %s",
 			change, a.nearest(best))
@@ -325,8 +325,8 @@ func changesInWords(t *Tried) (list []string) {
 	return list
 }
 
-// against compares a cost with the cost before the change, in one or two sentences.
-func against(c, base Cost) string {
+// compared compares a cost with the cost before the change, in one or two sentences.
+func compared(c, base Cost) string {
 	lease := ""
 	if c.Lease != base.Lease {
 		lease = fmt.Sprintf(" A holder that crashes blocks the others %s (before: %s).", lasting(c.Lease),
@@ -445,13 +445,13 @@ func (a *Report) trials() (all document.Facts) {
 		"It is marked ! if it breaks a law that held before, also in %s under faults of all kinds, "+
 		"or if a crashed holder now keeps the lock forever. "+
 		"It is marked · if a law still breaks that broke before, or that no lock can keep.",
-		text.Count(a.Singles, "change"), text.Count(a.Pairs, "pair"), a.marked(), text.Count(a.others(), "run")))
+		text.Count(a.Singles, "change"), text.Count(a.Pairs, "pair"), a.marked(), text.Count(a.otherRuns(), "run")))
 	return all
 }
 
 // marked describes the runs in which a law must hold for a change to count as a fix of this law.
 func (a *Report) marked() string {
-	words := "in " + text.Count(a.Base.Given.Runs, "run") + " under these faults" + a.elsewhere() +
+	words := "in " + text.Count(a.Base.Given.Runs, "run") + " under these faults" + a.elsewhereWords() +
 		", and under new faults of the same kinds"
 	if a.withoutFaults() {
 		words = "in " + text.Count(a.Base.Given.Runs, "run") + " without faults, and with other seeds"
@@ -483,8 +483,9 @@ func (a *Report) natures() (list []string) {
 	return list
 }
 
-// elsewhere says in how many runs the faults struck other servers. It returns "" if no change replaces or adds servers.
-func (a *Report) elsewhere() string {
+// elsewhereWords says in how many runs the faults struck other servers. It returns "" if no change replaces or adds
+// servers.
+func (a *Report) elsewhereWords() string {
 	most := 0
 	for _, t := range a.Mending {
 		most = max(most, t.Elsewhere.Runs)

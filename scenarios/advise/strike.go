@@ -23,7 +23,7 @@ func translated(
 	q.Faults = nil
 	for _, f := range p.Faults {
 		struck := len(q.Faults)
-		for _, g := range with.of(f) {
+		for _, g := range with.apply(f) {
 			if g, ok := fitted(g, g.Target != f.Target, &known, restart); ok && !repeats(g, q.Faults[struck:]) {
 				q.Faults = append(q.Faults, g)
 			}

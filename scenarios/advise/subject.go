@@ -169,7 +169,7 @@ func (b *subject) asItIs(ctx context.Context) (*Tried, error) {
 		return t, nil
 	}
 	if err = w.fresh(ctx, b.options.Seeds, func() bool { return false }); err == nil {
-		err = w.others(ctx)
+		err = w.runOthers(ctx)
 	}
 	if err == nil {
 		t.Cost, err = b.cost(b.doc)

@@ -111,11 +111,11 @@ func (w *worker) given(ctx context.Context, until []checker.Law) error {
 	return nil
 }
 
-// elsewhereEach is the maximum number of castings per plan that elsewhere tries, not counting the first casting.
+// elsewhereEach is the maximum number of castings per plan that runElsewhere tries, not counting the first casting.
 const elsewhereEach = 3
 
-// elsewhere runs the same plans with their faults moved to other servers, until stop returns true.
-func (w *worker) elsewhere(ctx context.Context, stop func() bool) error {
+// runElsewhere runs the same plans with their faults moved to other servers, until stop returns true.
+func (w *worker) runElsewhere(ctx context.Context, stop func() bool) error {
 	t := w.tried
 	for ; t.moved < elsewhereEach*len(w.plans) && ctx.Err() == nil && !stop(); t.moved++ {
 		p := w.plans[t.moved/elsewhereEach]
@@ -204,9 +204,9 @@ func (w *worker) freshPlans() (func(i int) nemesis.Plan, error) {
 // freshSeed returns the seed of the ith fresh plan. It is larger than the seeds that the search for plans has used.
 func (w *worker) freshSeed(i int) uint64 { return w.options.From + uint64(w.options.Seeds+i) }
 
-// others runs the plans that every lock must survive (see everyday). It then runs random faults of all kinds, unless
+// runOthers runs the plans that every lock must survive (see everyday). It then runs random faults of all kinds, unless
 // the fresh plans already contain all kinds.
-func (w *worker) others(ctx context.Context) error {
+func (w *worker) runOthers(ctx context.Context) error {
 	for _, p := range w.everyday() {
 		if ctx.Err() != nil {
 			return nil
@@ -341,10 +341,10 @@ func (b *subject) try(ctx context.Context, base *Tried, changes []Change, wanted
 	}
 	err := w.fresh(ctx, b.options.Seeds, unmended)
 	if err == nil {
-		err = w.elsewhere(ctx, unmended)
+		err = w.runElsewhere(ctx, unmended)
 	}
 	if err == nil && !unmended() {
-		if err = w.others(ctx); err == nil {
+		if err = w.runOthers(ctx); err == nil {
 			t.Cost, err = b.cost(b.changed(changes))
 		}
 	}
@@ -369,7 +369,7 @@ func (b *subject) confirm(ctx context.Context, a *Advice, t *Tried) error {
 	}
 	err := w.given(ctx, nil)
 	if err == nil {
-		err = w.elsewhere(ctx, stop)
+		err = w.runElsewhere(ctx, stop)
 	}
 	if err == nil {
 		err = w.fresh(ctx, (1+confirming)*b.options.Seeds, stop)

@@ -59,7 +59,7 @@ func (t Laws) Table(last string, assess func(Law) Assessment) document.Table {
 
 // PromiseTable returns a table that compares the laws with what was promised.
 func (t Laws) PromiseTable(p checker.Promise) document.Table {
-	return t.Table("", func(l Law) Assessment { return l.against(p) })
+	return t.Table("", func(l Law) Assessment { return l.assess(p) })
 }
 
 // RateTable is like PromiseTable, but also has a column with the percentage of runs that violate each law. If some runs
@@ -70,7 +70,7 @@ func (t Laws) RateTable(p checker.Promise) document.Table {
 		title = "share of free draws"
 	}
 	return t.Table(title, func(l Law) Assessment {
-		is := l.against(p)
+		is := l.assess(p)
 		is.Words.Words = l.rate(is.Result)
 		if is.Result == document.Failed {
 			is.Words.Tone = document.Bad
@@ -79,9 +79,9 @@ func (t Laws) RateTable(p checker.Promise) document.Table {
 	})
 }
 
-// against compares the counts of a law with a promise. A violation does not break the promise if the law is not
+// assess compares the counts of a law with a promise. A violation does not break the promise if the law is not
 // promised or if the cause is excused. If there were only such violations, the assessment has no result.
-func (l Law) against(p checker.Promise) Assessment {
+func (l Law) assess(p checker.Promise) Assessment {
 	switch {
 	case l.Breaks() > 0 && slices.Contains(p.Laws, l.Law):
 		return Assessment{Result: document.Failed}

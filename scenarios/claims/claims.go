@@ -149,15 +149,15 @@ type Story struct {
 	checker.Finding
 }
 
-// Stories performs the given number of rounds of runs and passes each violation to visit, until visit returns false.
-// The argument each is the maximum number of violations with the same scenario, law and cause that it passes.
-func Stories(t testing.TB, rounds, each int, visit func(*Story) bool) {
+// Stories performs the given number of rounds of runs and passes each violation to visit, until visit returns false. It
+// passes at most perCause violations with the same scenario, law and cause.
+func Stories(t testing.TB, rounds, perCause int, visit func(*Story) bool) {
 	t.Helper()
 	seen := map[string]int{}
 	Runs(t, rounds, func(r *Run) bool {
 		for b := range r.Verdict.Breaches() {
 			key := fmt.Sprint(r.Scenario.Name, b.Law, b.Cause)
-			if seen[key] == each {
+			if seen[key] == perCause {
 				continue
 			}
 			seen[key]++

@@ -18,7 +18,7 @@ func token(e *history.Event) string { return strconv.FormatInt(int64(e.Token), 1
 func (p *proof) tokens(m []string) string {
 	got := func(name, attempt, when, number string) string {
 		i := p.acquire(history.OK, name, attempt, m[3], when)
-		return unless(i != Open && token(&p.History.Events[i]) == number, "no such grant")
+		return mismatch(i != Open && token(&p.History.Events[i]) == number, "no such grant")
 	}
 	return cmp.Or(got(m[1], m[2], m[4], m[5]), got(m[6], m[7], m[9], cmp.Or(m[8], m[5])))
 }
@@ -29,18 +29,18 @@ func (p *proof) trespass(m []string) string {
 	did := map[string]history.F{"deleted": history.KeyGone, "flushed": history.KeyGone, "overwrote": history.KeySet,
 		"extended": history.KeyProlonged}[m[4]]
 	return p.shown("request", func(i int, e *history.Event) bool {
-		owned := of(e.Of, m[7], m[8]) || e.F == history.KeySet && p.shown("", func(j int, o *history.Event) bool {
+		owned := isOf(e.Of, m[7], m[8]) || e.F == history.KeySet && p.shown("", func(j int, o *history.Event) bool {
 			return o.F == history.KeySet && o.Lock == e.Lock && string(o.Of) == m[8] && j < i
 		}) == ""
 		return e.F == did && string(e.Process) == m[1] && string(e.Lock) == m[5] && at(e.Time, m[6]) &&
-			of(e.By, m[2], m[3]) && owned
+			isOf(e.By, m[2], m[3]) && owned
 	})
 }
 
 // effect checks that the resource accepted an operation of an attempt at the given time. op is the kind of operation.
 func (p *proof) effect(op, name, attempt, when string) string {
 	return p.shown(op, func(_ int, e *history.Event) bool {
-		return e.F == history.Apply && e.Type == history.OK && string(e.Op) == op && of(e.Of, name, attempt) &&
+		return e.F == history.Apply && e.Type == history.OK && string(e.Op) == op && isOf(e.Of, name, attempt) &&
 			at(e.Time, when)
 	})
 }
@@ -51,7 +51,7 @@ func (p *proof) effect(op, name, attempt, when string) string {
 func (p *proof) stale(m []string) string {
 	grant := func(name, attempt string, matches func(e *history.Event) bool) string {
 		return p.shown("grant", func(_ int, e *history.Event) bool {
-			return e.F == history.Acquire && e.Type == history.OK && is(e.Process, e.Attempt, name, attempt) &&
+			return e.F == history.Acquire && e.Type == history.OK && isNamed(e.Process, e.Attempt, name, attempt) &&
 				string(e.Lock) == m[8] && matches(e)
 		})
 	}
@@ -69,8 +69,8 @@ func (p *proof) stale(m []string) string {
 func (p *proof) builtOn(m []string) string {
 	return cmp.Or(p.effect("write", m[2], m[3], m[4]),
 		p.shown("read or write of its own", func(_ int, e *history.Event) bool {
-			return at(e.Time, m[7]) && (string(e.F) == m[6] && is(e.Process, "", m[2], "") ||
-				string(e.Op) == m[6] && of(e.Of, m[2], ""))
+			return at(e.Time, m[7]) && (string(e.F) == m[6] && isNamed(e.Process, "", m[2], "") ||
+				string(e.Op) == m[6] && isOf(e.Of, m[2], ""))
 		}))
 }
 
@@ -113,7 +113,7 @@ func (p *proof) stuck(m []string) string {
 // calm checks that the explanation mentions faults between two times if and only if there were any.
 func (p *proof) calm(said string, since, over history.Time) string {
 	if p.Cause.Kind == checker.NoQuorumLeft {
-		return unless(said == "", "it says nothing of faults")
+		return mismatch(said == "", "it says nothing of faults")
 	}
 	since += 1000 // the explanation states the time in whole microseconds
 	for i := range p.History.Events {
@@ -153,15 +153,15 @@ func (p *proof) isServer(s history.Process) bool {
 // quorum checks the size of the quorum. The only regexp group in m is COUNT.
 func (p *proof) quorum(m []string) string {
 	n := strconv.Itoa(p.History.Header.Quorum)
-	return unless(n == m[1], n)
+	return mismatch(n == m[1], n)
 }
 
 // askedAgain checks that a client requested a lock that it already held. The regexp groups in m are NAMED, LOCK and
 // TIME.
 func (p *proof) askedAgain(m []string) string {
 	call := p.acquire(history.Invoke, m[1], "", m[2], m[3])
-	return unless(slices.ContainsFunc(p.sections, func(s *Section) bool {
-		return is(s.Process, "", m[1], "") && string(s.Lock) == m[2] && s.Grants[0] < call &&
+	return mismatch(slices.ContainsFunc(p.sections, func(s *Section) bool {
+		return isNamed(s.Process, "", m[1], "") && string(s.Lock) == m[2] && s.Grants[0] < call &&
 			(s.End == Open || s.End > call)
 	}), "it did not hold it then")
 }
@@ -176,7 +176,7 @@ func (p *proof) circle(m []string) string {
 	for i, w := range waits {
 		next := waits[(i+1)%len(waits)][1]
 		holds := slices.ContainsFunc(p.sections, func(s *Section) bool {
-			return is(s.Process, "", next, "") && string(s.Lock) == w[2] &&
+			return isNamed(s.Process, "", next, "") && string(s.Lock) == w[2] &&
 				p.History.Events[s.Grants[0]].Time < p.read.Broken &&
 				(s.End == Open || p.History.Events[s.End].Time >= p.read.Broken)
 		})
@@ -191,13 +191,13 @@ func (p *proof) circle(m []string) string {
 // regexp groups in m are NAMED, TIME and TIME.
 func (p *proof) uncapped(m []string) string {
 	hold := p.History.Header.Hold
-	return cmp.Or(unless(at(hold, m[3]), fmt.Sprintf("the declared hold is %v", hold)),
-		unless(p.acquire(history.OK, m[1], "", "", m[2]) != Open, "it did not get the lock then"))
+	return cmp.Or(mismatch(at(hold, m[3]), fmt.Sprintf("the declared hold is %v", hold)),
+		mismatch(p.acquire(history.OK, m[1], "", "", m[2]) != Open, "it did not get the lock then"))
 }
 
 // diedHolding checks that a client crashed while it held the lock. The regexp groups in m are NAMED, TIME and TIME.
 func (p *proof) diedHolding(m []string) string {
-	return unless(p.acquire(history.OK, m[1], "", "", m[2]) != Open && p.crashed(m[1], m[3]),
+	return mismatch(p.acquire(history.OK, m[1], "", "", m[2]) != Open && p.crashed(m[1], m[3]),
 		"it did not hold the lock when it crashed")
 }
 
@@ -205,7 +205,7 @@ func (p *proof) diedHolding(m []string) string {
 // TIME, FAULTS, NAMED, TIME and TIME.
 func (p *proof) leftKey(m []string) string {
 	due := cmp.Or(m[6], "never")
-	return cmp.Or(unless(p.crashed(m[1], m[2]), "it did not crash then"),
+	return cmp.Or(mismatch(p.crashed(m[1], m[2]), "it did not crash then"),
 		p.shown("key", func(i int, e *history.Event) bool {
 			last := e.Until
 			for _, o := range p.History.Events[i+1:] {
@@ -214,21 +214,21 @@ func (p *proof) leftKey(m []string) string {
 					last = o.Until
 				}
 			}
-			return e.F == history.KeySet && string(e.Process) == m[4] && at(e.Time, m[5]) && of(e.Of, m[1], "") &&
+			return e.F == history.KeySet && string(e.Process) == m[4] && at(e.Time, m[5]) && isOf(e.Of, m[1], "") &&
 				at(last, due)
 		}))
 }
 
 // diedLast checks that the last holder crashed at the given time. The regexp groups in m are NAMED and TIME.
 func (p *proof) diedLast(m []string) string {
-	return unless(p.crashed(m[1], m[2]), "it did not crash then")
+	return mismatch(p.crashed(m[1], m[2]), "it did not crash then")
 }
 
 // keyStays checks a key that a server set at the given time for an attempt or a process. The key must have existed when
 // the law was violated, and it must remain for the stated reason.
 func (p *proof) keyStays(owner, attempt, server, when, why string) string {
 	set := p.event(func(_ int, e *history.Event) bool {
-		return e.F == history.KeySet && of(e.Of, owner, attempt) && string(e.Process) == server && at(e.Time, when)
+		return e.F == history.KeySet && isOf(e.Of, owner, attempt) && string(e.Process) == server && at(e.Time, when)
 	})
 	if set == Open {
 		return "the history shows no such key"
@@ -237,7 +237,7 @@ func (p *proof) keyStays(owner, attempt, server, when, why string) string {
 	due, prolonged := k.Until, history.Time(0)
 	for i := set + 1; i < len(p.History.Events) && p.History.Events[i].Time <= p.read.Broken; i++ {
 		switch e := &p.History.Events[i]; {
-		case e.Lock != k.Lock || e.Member != k.Member || e.Of != k.Of || !p.together(string(e.Process), server):
+		case e.Lock != k.Lock || e.Member != k.Member || e.Of != k.Of || !p.shareKeys(string(e.Process), server):
 		case e.F == history.KeyGone:
 			return "it was gone by then"
 		case e.F == history.KeyProlonged:
@@ -254,14 +254,14 @@ func (p *proof) keyStays(owner, attempt, server, when, why string) string {
 	case prolonged > 0:
 		truth = "keeps being extended, for example at " + prolonged.String()
 	}
-	return unless(why == truth, truth)
+	return mismatch(why == truth, truth)
 }
 
 // ownKey checks that a server set a key of a client at the given time, and that the key still existed when the law was
 // violated. The regexp groups in m are NAMED, TIME and NAMED.
 func (p *proof) ownKey(m []string) string {
 	return p.shown("key", func(i int, e *history.Event) bool {
-		if e.F != history.KeySet || !of(e.Of, m[1], "") || !at(e.Time, m[2]) || string(e.Process) != m[3] {
+		if e.F != history.KeySet || !isOf(e.Of, m[1], "") || !at(e.Time, m[2]) || string(e.Process) != m[3] {
 			return false
 		}
 		return !slices.ContainsFunc(p.History.Events[i+1:], func(o history.Event) bool {
@@ -274,7 +274,7 @@ func (p *proof) ownKey(m []string) string {
 // NAMED, how, attempt, TIME, NAMED, TIME, FAULTS and why.
 func (p *proof) leftBehind(m []string) string {
 	done := p.event(func(_ int, e *history.Event) bool {
-		if !is(e.Process, "", m[1], "") || !at(e.Time, m[4]) {
+		if !isNamed(e.Process, "", m[1], "") || !at(e.Time, m[4]) {
 			return false
 		}
 		switch m[2] {
@@ -286,19 +286,19 @@ func (p *proof) leftBehind(m []string) string {
 		return string(e.Attempt) == m[3] &&
 			(e.F == history.Release && e.Type == history.Invoke || e.F == history.Lost)
 	})
-	return cmp.Or(p.keyStays(m[1], m[3], m[5], m[6], m[8]), unless(done != Open, "it did nothing then"))
+	return cmp.Or(p.keyStays(m[1], m[3], m[5], m[6], m[8]), mismatch(done != Open, "it did nothing then"))
 }
 
 // leftByItself checks that a client waits for the key of its own earlier attempt. The regexp groups in m are NAMED,
 // NAMED, TIME, FAULTS, why and NAMED.
 func (p *proof) leftByItself(m []string) string {
-	return cmp.Or(p.keyStays(m[1], "", m[2], m[3], m[5]), unless(p.waitsThen(m[8]), "it does not wait"))
+	return cmp.Or(p.keyStays(m[1], "", m[2], m[3], m[5]), mismatch(p.waitsThen(m[8]), "it does not wait"))
 }
 
 // waitsThen reports whether a process was waiting for a lock when the law was violated.
 func (p *proof) waitsThen(name string) bool {
 	return p.event(func(i int, e *history.Event) bool {
-		if e.F != history.Acquire || e.Type != history.Invoke || !is(e.Process, "", name, "") ||
+		if e.F != history.Acquire || e.Type != history.Invoke || !isNamed(e.Process, "", name, "") ||
 			e.Time > p.read.Broken {
 			return false
 		}
@@ -317,7 +317,7 @@ func (p *proof) missedTurn(m []string) string {
 		})
 	}
 	return cmp.Or(p.keyStays(m[1], "", m[2], m[3], "stays as long as the session does"), begun,
-		unless(p.waitsThen(m[5]), "it does not wait"))
+		mismatch(p.waitsThen(m[5]), "it does not wait"))
 }
 
 // slow checks that an operation took too long although nothing prevented it. The regexp groups in m are op, LOCK,
@@ -330,12 +330,12 @@ func (p *proof) slow(m []string) string {
 		took = (p.History.Events[back].Time - e.Time).String()
 	}
 	switch {
-	case string(e.F) != m[1] || string(e.Lock) != m[2] || !is(e.Process, "", m[3], "") || !at(e.Time, m[4]):
+	case string(e.F) != m[1] || string(e.Lock) != m[2] || !isNamed(e.Process, "", m[3], "") || !at(e.Time, m[4]):
 		return fmt.Sprintf("it is the %s of %s at %v", e.F, e.Process, e.Time)
 	case took != m[5]:
 		return cmp.Or(took, "it never returned")
-	case m[6] != p.there():
-		return p.there() + " there"
+	case m[6] != p.reachable():
+		return p.reachable() + " there"
 	case !at(bound, m[7]):
 		return fmt.Sprintf("the bound is %v", bound)
 	}
@@ -360,7 +360,7 @@ func (p *proof) refusedKey(m []string) string {
 			last = "was still there, last set at " + how
 		}
 	}
-	return unless(m[2]+" "+m[3] == last, cmp.Or(last, "it never had one there"))
+	return mismatch(m[2]+" "+m[3] == last, cmp.Or(last, "it never had one there"))
 }
 
 // keptKey checks that a release did not change its keys. The regexp groups in m are NAMED, LOCK, TIME, TIME, TIME,
@@ -376,7 +376,7 @@ func (p *proof) keptKey(m []string) string {
 		return i < call && g.Grant != nil && g.Process == e.Process && at(g.Grant.Until, m[4])
 	})
 	switch {
-	case e.F != history.Release || !is(e.Process, "", m[1], "") || string(e.Lock) != m[2] || !at(e.Time, m[3]):
+	case e.F != history.Release || !isNamed(e.Process, "", m[1], "") || string(e.Lock) != m[2] || !at(e.Time, m[3]):
 		return fmt.Sprintf("it is the %s of %s at %v", e.F, e.Process, e.Time)
 	case until == Open:
 		return "no lease was stated that lasts until then"
@@ -388,9 +388,9 @@ func (p *proof) keptKey(m []string) string {
 	return ""
 }
 
-// there returns the part of an explanation that says which servers were up and reachable. These are a quorum of the
+// reachable returns the part of an explanation that says which servers were up and reachable. These are a quorum of the
 // members of a service or of single servers, a quorum of masters with all their replicas, or all servers.
-func (p *proof) there() string {
+func (p *proof) reachable() string {
 	h := &p.History.Header
 	var names []string
 	for _, s := range h.Servers {
@@ -410,25 +410,25 @@ func (p *proof) there() string {
 // judged checks the stated number of cases in which a law that holds was judged. The only regexp group in m is COUNT.
 func (p *proof) judged(m []string) string {
 	n := strconv.Itoa(p.seen)
-	return unless(p.Outcome != checker.Holds || n == m[1], n)
+	return mismatch(p.Outcome != checker.Holds || n == m[1], n)
 }
 
 // bound checks the time within which an operation should succeed. The only regexp group in m is TIME.
 func (p *proof) bound(m []string) string {
 	bound := p.History.Header.Bound
-	return unless(at(bound, m[1]), bound.String())
+	return mismatch(at(bound, m[1]), bound.String())
 }
 
 // stillWaits checks that a client has waited for a lock since the given time. The regexp groups in m are NAMED, LOCK
 // and TIME.
 func (p *proof) stillWaits(m []string) string {
 	call := p.acquire(history.Invoke, m[1], "", m[2], m[3])
-	return unless(call != Open && p.returned(call) == Open, "it does not wait")
+	return mismatch(call != Open && p.returned(call) == Open, "it does not wait")
 }
 
 // grant checks that a lock was granted to a client at the given time. The regexp groups in m are LOCK, NAMED and TIME.
 func (p *proof) grant(m []string) string {
-	return unless(p.acquire(history.OK, m[2], "", m[1], m[3]) != Open, "it was not granted then")
+	return mismatch(p.acquire(history.OK, m[2], "", m[1], m[3]) != Open, "it was not granted then")
 }
 
 // overtaken checks that a client was granted a lock while one that had asked earlier still waited. The regexp groups in
@@ -436,7 +436,7 @@ func (p *proof) grant(m []string) string {
 func (p *proof) overtaken(m []string) string {
 	asked, granted := p.acquire(history.Invoke, m[1], "", m[2], m[3]), p.acquire(history.OK, m[1], "", m[2], m[4])
 	waiting := p.acquire(history.Invoke, m[5], "", m[2], m[6])
-	return unless(asked != Open && granted != Open && waiting != Open && waiting < asked &&
+	return mismatch(asked != Open && granted != Open && waiting != Open && waiting < asked &&
 		granted < p.returned(waiting),
 		"no such client still waited")
 }
@@ -444,7 +444,7 @@ func (p *proof) overtaken(m []string) string {
 // orderSlack checks the minimum time between two requests whose order the lock must keep.
 func (p *proof) orderSlack(m []string) string {
 	slack := p.History.Header.Order.Slack
-	return unless(at(slack, m[1]), slack.String())
+	return mismatch(at(slack, m[1]), slack.String())
 }
 
 // leftFree checks for how long no client was granted a lock. The regexp groups in m are NAMED, LOCK, TIME, TIME, TIME
@@ -457,8 +457,8 @@ func (p *proof) leftFree(m []string) string {
 			free = free || at(o.Time, m[4]) && at(e.Time-o.Time, m[5]) && !p.grantedBetween(m[2], o.Time, e.Time)
 		}
 	}
-	return cmp.Or(unless(p.acquire(history.Invoke, m[1], "", m[2], m[3]) != Open, "it did not ask then"),
-		unless(at(turn, m[6]), turn.String()), unless(free, "the lock was not free for that time"))
+	return cmp.Or(mismatch(p.acquire(history.Invoke, m[1], "", m[2], m[3]) != Open, "it did not ask then"),
+		mismatch(at(turn, m[6]), turn.String()), mismatch(free, "the lock was not free for that time"))
 }
 
 // grantedBetween reports whether a lock was granted after one time and before another.
@@ -476,9 +476,9 @@ func (p *proof) leftItsPlace(m []string) string {
 		return "it did not ask then"
 	}
 	if m[3] == "crashed" {
-		return unless(p.crashed(m[1], m[4]), "it did not crash then")
+		return mismatch(p.crashed(m[1], m[4]), "it did not crash then")
 	}
 	end := p.returned(call)
-	return unless(end != Open && p.History.Events[end].Type != history.OK && at(p.History.Events[end].Time, m[4]),
+	return mismatch(end != Open && p.History.Events[end].Type != history.OK && at(p.History.Events[end].Time, m[4]),
 		"it did not give up then")
 }

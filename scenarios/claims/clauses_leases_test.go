@@ -26,10 +26,10 @@ func (p *proof) entered(m []string) string {
 	a, b := pairs[i][0], pairs[i][1]
 	left := p.left(a)
 	came, since := p.History.Events[b.Grants[0]].Time, p.History.Events[a.Grants[0]].Time
-	right := is(b.Process, b.Attempt, m[1], m[2]) && string(b.Lock) == m[3] && at(came, m[4]) &&
-		is(a.Process, a.Attempt, m[5], m[6]) && at(since, m[7]) && left == m[8]
-	return unless(right, fmt.Sprintf("%s entered %s at %v, %s since %v, %s", b.Attempt, b.Lock, came, a.Attempt, since,
-		left))
+	right := isNamed(b.Process, b.Attempt, m[1], m[2]) && string(b.Lock) == m[3] && at(came, m[4]) &&
+		isNamed(a.Process, a.Attempt, m[5], m[6]) && at(since, m[7]) && left == m[8]
+	return mismatch(right, fmt.Sprintf("%s entered %s at %v, %s since %v, %s", b.Attempt, b.Lock, came, a.Attempt,
+		since, left))
 }
 
 // left returns a phrase that says how a section ended.
@@ -59,14 +59,14 @@ func (p *proof) crowded(m []string) string {
 	}
 	for _, crowd := range Crowds(p.History) {
 		b := crowd[len(crowd)-1]
-		if !is(b.Process, b.Attempt, m[1], m[2]) || string(b.Lock) != m[3] ||
+		if !isNamed(b.Process, b.Attempt, m[1], m[2]) || string(b.Lock) != m[3] ||
 			!at(p.History.Events[b.Grants[0]].Time, m[4]) {
 			continue
 		}
 		for _, h := range holders {
 			if !slices.ContainsFunc(crowd, func(a *Section) bool {
-				return a != b && is(a.Process, a.Attempt, h[1], h[2]) && at(p.History.Events[a.Grants[0]].Time, h[3]) &&
-					p.left(a) == h[4]
+				return a != b && isNamed(a.Process, a.Attempt, h[1], h[2]) &&
+					at(p.History.Events[a.Grants[0]].Time, h[3]) && p.left(a) == h[4]
 			}) {
 				return h[1] + " was not inside then"
 			}
@@ -79,27 +79,28 @@ func (p *proof) crowded(m []string) string {
 // permitted checks that there is one more holder than there are permits. The regexp groups in m are COUNT and COUNT.
 func (p *proof) permitted(m []string) string {
 	n := p.History.Header.Permits
-	return unless(m[1] == strconv.Itoa(n+1) && m[2] == strconv.Itoa(n), fmt.Sprintf("there are %d permits", n))
+	return mismatch(m[1] == strconv.Itoa(n+1) && m[2] == strconv.Itoa(n), fmt.Sprintf("there are %d permits", n))
 }
 
 // permits checks how many permits the lock has. The only regexp group in m is COUNT.
 func (p *proof) permits(m []string) string {
 	n := p.History.Header.Permits
-	return unless(m[1] == strconv.Itoa(n), fmt.Sprintf("there are %d permits", n))
+	return mismatch(m[1] == strconv.Itoa(n), fmt.Sprintf("there are %d permits", n))
 }
 
 // sideBySide checks that a key was set while another key existed. The regexp groups in m are WHO, NAMED, TIME, WHO and
 // TIME.
 func (p *proof) sideBySide(m []string) string {
 	return p.shown("key that was set beside the other", func(i int, e *history.Event) bool {
-		if e.F != history.KeySet || !p.together(string(e.Process), m[3]) || !of(e.Of, m[1], m[2]) || !at(e.Time, m[4]) {
+		if e.F != history.KeySet || !p.shareKeys(string(e.Process), m[3]) || !isOf(e.Of, m[1], m[2]) ||
+			!at(e.Time, m[4]) {
 			return false
 		}
 		for _, x := range p.History.Events[i+1:] {
 			switch {
 			case x.F == history.KeyGone && x.Of == e.Of && x.Process == e.Process:
 				return false
-			case x.F == history.KeySet && x.Process == e.Process && of(x.Of, m[5], m[6]) && at(x.Time, m[7]):
+			case x.F == history.KeySet && x.Process == e.Process && isOf(x.Of, m[5], m[6]) && at(x.Time, m[7]):
 				return true
 			}
 		}
@@ -112,7 +113,7 @@ func (p *proof) sideBySide(m []string) string {
 func (p *proof) twoLeases(m []string) string {
 	all := func(name, attempt string) (list []lease) {
 		for _, s := range p.sections {
-			if string(s.Lock) == m[4] && is(s.Process, s.Attempt, name, attempt) {
+			if string(s.Lock) == m[4] && isNamed(s.Process, s.Attempt, name, attempt) {
 				list = append(list, p.leases(s)...)
 			}
 		}
@@ -131,9 +132,9 @@ func (p *proof) twoLeases(m []string) string {
 	return "no such leases overlap"
 }
 
-// apart checks that two grants counted different servers: no server was counted by both. The regexp groups in m are
-// NAMED, servers, NAMED and servers.
-func (p *proof) apart(m []string) string {
+// noServerInCommon checks that two grants counted different servers: no server was counted by both. The regexp groups
+// in m are NAMED, servers, NAMED and servers.
+func (p *proof) noServerInCommon(m []string) string {
 	servers := pattern(`NAMED`)
 	for _, name := range servers.FindAllString(m[2], -1) {
 		if slices.Contains(servers.FindAllString(m[4], -1), name) {
@@ -142,7 +143,7 @@ func (p *proof) apart(m []string) string {
 	}
 	counted := func(name, list string) string {
 		return p.shown("grant", func(_ int, e *history.Event) bool {
-			if e.Grant == nil || !is(e.Process, "", name, "") {
+			if e.Grant == nil || !isNamed(e.Process, "", name, "") {
 				return false
 			}
 			var all []string
@@ -159,7 +160,7 @@ func (p *proof) apart(m []string) string {
 // groups in m are NAMED, WHO, TIME, NAMED, TIME and TIME.
 func (p *proof) oneKey(m []string) string {
 	set := p.event(func(_ int, e *history.Event) bool {
-		return e.F == history.KeySet && string(e.Process) == m[1] && of(e.Of, m[2], m[3]) && at(e.Time, m[4])
+		return e.F == history.KeySet && string(e.Process) == m[1] && isOf(e.Of, m[2], m[3]) && at(e.Time, m[4])
 	})
 	if set == Open {
 		return "no key was set then"
@@ -188,7 +189,7 @@ func (p *proof) oneKey(m []string) string {
 func (p *proof) leaseEnded(m []string) string {
 	truth := "none of its leases ended then"
 	for _, s := range p.sections {
-		if !is(s.Process, s.Attempt, m[1], m[2]) {
+		if !isNamed(s.Process, s.Attempt, m[1], m[2]) {
 			continue
 		}
 		for _, l := range p.leases(s) {
@@ -230,7 +231,7 @@ func (p *proof) workedOn(m []string) string {
 				continue
 			}
 			if e.Type != history.Invoke {
-				return unless(i > s.Release, "the write was answered before the release")
+				return mismatch(i > s.Release, "the write was answered before the release")
 			}
 			if !at(e.Time, m[3]) || (i > s.Release) != strings.HasPrefix(m[2], "and") {
 				return "the write was not called then"
@@ -248,11 +249,11 @@ func (p *proof) workedOn(m []string) string {
 // WHO and TIME.
 func (p *proof) releaseCalled(m []string) string {
 	for _, s := range p.sections {
-		if s.Release < 0 || !is(s.Process, s.Attempt, m[1], m[2]) || !at(p.History.Events[s.Release].Time, m[3]) {
+		if s.Release < 0 || !isNamed(s.Process, s.Attempt, m[1], m[2]) || !at(p.History.Events[s.Release].Time, m[3]) {
 			continue
 		}
 		last := p.History.Events[s.Grants[len(s.Grants)-1]].Grant
-		return unless(last.Until > p.History.Events[s.Release].Time, "its lease had ended before")
+		return mismatch(last.Until > p.History.Events[s.Release].Time, "its lease had ended before")
 	}
 	return "it called no release then"
 }
@@ -276,14 +277,14 @@ var (
 // because, by and WHO. The group named down says how the server had been stopped before.
 func (p *proof) keyWent(m []string) string {
 	gone := p.event(func(_ int, e *history.Event) bool {
-		there := string(e.Process) == m[4] || m[5] == "was lost in a failover" && p.together(string(e.Process), m[4])
+		there := string(e.Process) == m[4] || m[5] == "was lost in a failover" && p.shareKeys(string(e.Process), m[4])
 		if !there || !at(e.Time, m[6]) {
 			return false
 		}
 		if m[5] == "was overwritten" {
 			return e.F == history.KeySet
 		}
-		return e.F == history.KeyGone && slices.Contains(ends[m[5]], e.Why) && of(e.Of, m[2], m[3])
+		return e.F == history.KeyGone && slices.Contains(ends[m[5]], e.Why) && isOf(e.Of, m[2], m[3])
 	})
 	if gone == Open {
 		return "no key of its went so there at that time"
@@ -295,15 +296,15 @@ func (p *proof) keyWent(m []string) string {
 	case m[8] != "" && m[8] != losses[e.Why],
 		m[8] == losses[history.LostUnpersisted] && p.Scenario.Servers.Persistent():
 		return losses[e.Why]
-	case m[9] == "its own holder" && e.By != e.Of, m[10] != "" && (e.By == e.Of || !of(e.By, m[10], m[11])):
+	case m[9] == "its own holder" && e.By != e.Of, m[10] != "" && (e.By == e.Of || !isOf(e.By, m[10], m[11])):
 		return fmt.Sprintf("that was %s", e.By)
 	}
 	return ""
 }
 
-// together reports whether two servers are the same server or share keys. They share keys if they are a master and its
+// shareKeys reports whether two servers are the same server or share keys. They share keys if they are a master and its
 // replicas (one of which may have been promoted), or members of one service.
-func (p *proof) together(a, b string) bool {
+func (p *proof) shareKeys(a, b string) bool {
 	h := &p.History.Header
 	return a == b || h.Service.Kind().OneLog ||
 		slices.ContainsFunc(h.Groups, func(g []history.Process) bool {
@@ -349,8 +350,8 @@ func expired(e *history.Event) bool { return e.F == history.KeyGone && e.Why == 
 // WHO, NAMED and TIME.
 func (p *proof) takenForOver(m []string) string {
 	return p.shown("key that another considered expired", func(i int, e *history.Event) bool {
-		return expired(e) && p.together(string(e.Process), m[4]) && of(e.Of, m[2], m[3]) && at(e.Time, m[5]) &&
-			of(p.setNext(i), m[1], "")
+		return expired(e) && p.shareKeys(string(e.Process), m[4]) && isOf(e.Of, m[2], m[3]) && at(e.Time, m[5]) &&
+			isOf(p.setNext(i), m[1], "")
 	})
 }
 
@@ -364,8 +365,8 @@ func (p *proof) setNext(i int) history.Attempt {
 	return ""
 }
 
-// early checks how much too early a key expired. The regexp groups in m are TIME and TIME.
-func (p *proof) early(m []string) string {
+// expiredEarly checks how much too early a key expired. The regexp groups in m are TIME and TIME.
+func (p *proof) expiredEarly(m []string) string {
 	return p.shown("key", func(i int, e *history.Event) bool {
 		return expired(e) && at(p.due(i), m[2]) && at(p.due(i)-e.Time, m[1])
 	})
@@ -374,7 +375,7 @@ func (p *proof) early(m []string) string {
 // counted checks the time until which a client considered its lease valid. The regexp groups in m are NAMED and TIME.
 func (p *proof) counted(m []string) string {
 	return p.shown("lease", func(_ int, e *history.Event) bool {
-		return e.Grant != nil && is(e.Process, "", m[1], "") && at(e.Grant.Until, m[2])
+		return e.Grant != nil && isNamed(e.Process, "", m[1], "") && at(e.Grant.Until, m[2])
 	})
 }
 
@@ -382,7 +383,7 @@ func (p *proof) counted(m []string) string {
 // and TIME. If the second time is missing, the lease had ended when it was granted.
 func (p *proof) stated(m []string) string {
 	return p.shown("lease", func(_ int, e *history.Event) bool {
-		return e.Grant != nil && is(e.Process, "", m[1], "") && at(e.Grant.Granted, m[2]) &&
+		return e.Grant != nil && isNamed(e.Process, "", m[1], "") && at(e.Grant.Granted, m[2]) &&
 			(at(e.Grant.Until, m[3]) || m[3] == "" && e.Grant.Until <= e.Grant.Granted)
 	})
 }
@@ -394,12 +395,12 @@ func (p *proof) overBefore(m []string) string {
 		return ""
 	}
 	return p.shown("end of the key", func(_ int, e *history.Event) bool {
-		return e.F.IsKey() && of(e.Of, m[1], "") && (at(e.Until, m[3]) || e.F == history.KeyGone && at(e.Time, m[3]))
+		return e.F.IsKey() && isOf(e.Of, m[1], "") && (at(e.Until, m[3]) || e.F == history.KeyGone && at(e.Time, m[3]))
 	})
 }
 
-// likewise checks a list of servers with the times at which a key expired on them.
-func (p *proof) likewise(m []string) string {
+// alsoExpired checks a list of servers with the times at which a key expired on them.
+func (p *proof) alsoExpired(m []string) string {
 	for _, place := range pattern(`on NAMED at TIME`).FindAllStringSubmatch(m[1], -1) {
 		if truth := p.shown("expiry: "+place[0], func(_ int, e *history.Event) bool {
 			return expired(e) && string(e.Process) == place[1] && at(e.Time, place[2])
@@ -423,7 +424,7 @@ func (p *proof) undone(m []string) string {
 // keySet checks that a server set a key of a process at the given time. If server is empty, any server may have set it.
 func (p *proof) keySet(server, whose, when string) string {
 	return p.shown("key of "+whose, func(_ int, e *history.Event) bool {
-		return e.F == history.KeySet && (server == "" || string(e.Process) == server) && of(e.Of, whose, "") &&
+		return e.F == history.KeySet && (server == "" || string(e.Process) == server) && isOf(e.Of, whose, "") &&
 			at(e.Time, when)
 	})
 }
@@ -431,7 +432,7 @@ func (p *proof) keySet(server, whose, when string) string {
 // twoMasters checks that two masters set keys of two clients. The regexp groups in m are NAMED, NAMED, TIME, NAMED,
 // NAMED and TIME.
 func (p *proof) twoMasters(m []string) string {
-	return cmp.Or(p.keySet(m[1], m[2], m[3]), p.keySet(m[4], m[5], m[6]), unless(m[1] != m[4], "they are one"))
+	return cmp.Or(p.keySet(m[1], m[2], m[3]), p.keySet(m[4], m[5], m[6]), mismatch(m[1] != m[4], "they are one"))
 }
 
 // prolongedByDeposed checks that a master that had been replaced extended a key. The regexp groups in m are NAMED,
@@ -439,10 +440,10 @@ func (p *proof) twoMasters(m []string) string {
 func (p *proof) prolongedByDeposed(m []string) string {
 	return cmp.Or(p.keySet("", m[4], m[5]),
 		p.shown("prolongation", func(_ int, e *history.Event) bool {
-			return e.F == history.KeyProlonged && string(e.Process) == m[1] && of(e.Of, m[2], "") && at(e.Time, m[3])
+			return e.F == history.KeyProlonged && string(e.Process) == m[1] && isOf(e.Of, m[2], "") && at(e.Time, m[3])
 		}),
 		p.shown("expiry", func(_ int, e *history.Event) bool {
-			return expired(e) && of(e.Of, m[2], "") && at(e.Time, m[6])
+			return expired(e) && isOf(e.Of, m[2], "") && at(e.Time, m[6])
 		}))
 }
 
@@ -452,13 +453,13 @@ func (p *proof) prolongedByDeposed(m []string) string {
 func (p *proof) prolongedInVain(m []string) string {
 	return cmp.Or(
 		p.shown("prolongation", func(_ int, e *history.Event) bool {
-			return e.F == history.KeyProlonged && string(e.Process) == m[1] && of(e.By, m[2], "") && at(e.Time, m[3])
+			return e.F == history.KeyProlonged && string(e.Process) == m[1] && isOf(e.By, m[2], "") && at(e.Time, m[3])
 		}),
 		p.shown("new leader", func(_ int, e *history.Event) bool {
 			return e.F == history.KeyProlonged && string(e.Process) == m[4] && e.By == "" && at(e.Time, m[5])
 		}),
 		p.shown("end", func(_ int, e *history.Event) bool {
-			return expired(e) && string(e.Process) == m[4] && of(e.Of, m[2], "") && at(e.Time, m[6])
+			return expired(e) && string(e.Process) == m[4] && isOf(e.Of, m[2], "") && at(e.Time, m[6])
 		}))
 }
 
@@ -497,7 +498,7 @@ func (p *proof) spell(place string) (from, to history.Time) {
 func (p *proof) heldUp(m []string) string {
 	call := p.event(func(_ int, e *history.Event) bool {
 		called := string(e.F) == m[1] || e.F == history.Extend && m[1] == "extension"
-		return called && e.Type == history.Invoke && is(e.Process, "", m[2], "") && at(e.Time, m[3])
+		return called && e.Type == history.Invoke && isNamed(e.Process, "", m[2], "") && at(e.Time, m[3])
 	})
 	if call == Open {
 		return "it called nothing such then"
@@ -505,7 +506,7 @@ func (p *proof) heldUp(m []string) string {
 	value := p.History.Events[call].Value
 	return p.shown("effect", func(i int, e *history.Event) bool {
 		by := map[history.F]history.Attempt{history.Apply: e.Of, history.KeyGone: e.By, history.KeyProlonged: e.By}[e.F]
-		return i > call && at(e.Time, m[4]) && of(by, m[2], "") &&
+		return i > call && at(e.Time, m[4]) && isOf(by, m[2], "") &&
 			(e.F != history.Apply || string(e.Op) == m[1] && e.Value == value)
 	})
 }
@@ -520,5 +521,5 @@ func (p *proof) waited(m []string) string {
 	if back != Open {
 		until = p.History.Events[back].Time.String()
 	}
-	return unless(until == m[4], strings.TrimSpace("it waited until "+until))
+	return mismatch(until == m[4], strings.TrimSpace("it waited until "+until))
 }

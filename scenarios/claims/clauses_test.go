@@ -18,7 +18,7 @@ var clauses = []clause{
 		(*proof).sideBySide),
 	says(`WHO (was granted the lock|had its lease of) LOCK (?:extended )?at TIME although the lease of WHO ran from `+
 		`TIME to TIME`, (*proof).twoLeases),
-	says(`They counted no server in common \((NAME) ([^;]+); (NAME) ([^)]+)\)`, (*proof).apart),
+	says(`They counted no server in common \((NAME) ([^;]+); (NAME) ([^)]+)\)`, (*proof).noServerInCommon),
 	says(`NAMED had one key for both grants, set by WHO at TIME: it gave NAMED the lock at TIME, and again at TIME`,
 		(*proof).oneKey),
 	says(`The lease of WHO had ended at TIME`, (*proof).leaseEnded),
@@ -35,14 +35,14 @@ var clauses = []clause{
 		`back without it, because (it keeps nothing on disk|it had not reached the disk|its disk was lost)| by a `+
 		`request of (its own holder|WHO, which did not own it))?`, (*proof).keyWent),
 	says(`NAMED considered the key of WHO on NAMED expired at TIME`, (*proof).takenForOver),
-	says(`, TIME before its deadline \(TIME\)`, (*proof).early),
+	says(`, TIME before its deadline \(TIME\)`, (*proof).expiredEarly),
 	says(`but NAMED counted its lease until TIME`, (*proof).counted),
 	says(`when NAMED got the lock at TIME(?: its own lease had ended at TIME, and)? it took the lock without checking `+
 		`again`, (*proof).stated),
 	says(`but NAMED considered its lease extended at TIME, until TIME`, (*proof).stated),
 	says(`The lease of NAMED was already over when it was granted the lock at TIME: it had ended at TIME`,
 		(*proof).overBefore),
-	says(`it had expired((?:,? (?:and )?on NAME at TIME)+)`, (*proof).likewise),
+	says(`it had expired((?:,? (?:and )?on NAME at TIME)+)`, (*proof).alsoExpired),
 	says(`, so it expired at TIME, not at TIME`, (*proof).undone),
 	says(`NAMED set the key of NAMED at TIME and NAMED that of NAMED at TIME`, (*proof).twoMasters),
 	says(`NAMED extended the key of NAMED at TIME, after it had been replaced as master; where the key of NAMED `+
@@ -117,17 +117,17 @@ var clauses = []clause{
 // stays matches the phrases that say why a key remains.
 const stays = `(never expires|stays as long as the session does|keeps being extended, for example at TIME|is due to expire at TIME)`
 
-// is reports whether a name in an explanation stands for the process p. If attempt is not empty, the explanation also
-// names an attempt, which must be a. Case is ignored, because the name may begin a sentence.
-func is(p history.Process, a history.Attempt, name, attempt string) bool {
+// isNamed reports whether a name in an explanation stands for the process p. If attempt is not empty, the explanation
+// also names an attempt, which must be a. Case is ignored, because the name may begin a sentence.
+func isNamed(p history.Process, a history.Attempt, name, attempt string) bool {
 	return strings.EqualFold(string(p), name) && (attempt == "" || attempt == string(a))
 }
 
-// of reports whether a is an attempt of the process that an explanation names. If attempt is not empty, a must be that
-// attempt.
-func of(a history.Attempt, name, attempt string) bool {
+// isOf reports whether a is an attempt of the process that an explanation names. If attempt is not empty, a must
+// be that attempt.
+func isOf(a history.Attempt, name, attempt string) bool {
 	p, _, _ := strings.Cut(string(a), "/")
-	return is(history.Process(p), a, name, attempt)
+	return isNamed(history.Process(p), a, name, attempt)
 }
 
 // at reports whether text is the printed form of an instant or a duration.
@@ -154,7 +154,7 @@ func (p *proof) shown(what string, matches func(i int, e *history.Event) bool) s
 // acquire returns the index of the acquire event with the given type, process and time, or Open if there is none.
 func (p *proof) acquire(typ history.Type, name, attempt, lock, when string) int {
 	return p.event(func(_ int, e *history.Event) bool {
-		return e.F == history.Acquire && e.Type == typ && is(e.Process, e.Attempt, name, attempt) &&
+		return e.F == history.Acquire && e.Type == typ && isNamed(e.Process, e.Attempt, name, attempt) &&
 			(lock == "" || string(e.Lock) == lock) && at(e.Time, when)
 	})
 }
@@ -162,7 +162,7 @@ func (p *proof) acquire(typ history.Type, name, attempt, lock, when string) int 
 // crashed reports whether a process crashed at the given time.
 func (p *proof) crashed(name, when string) bool {
 	return p.event(func(_ int, e *history.Event) bool {
-		return e.F == history.Crashed && is(e.Process, "", name, "") && at(e.Time, when)
+		return e.F == history.Crashed && isNamed(e.Process, "", name, "") && at(e.Time, when)
 	}) != Open
 }
 
@@ -175,8 +175,8 @@ func (p *proof) returned(call int) int {
 	})
 }
 
-// unless returns "" if right is true. Otherwise it returns the text truth.
-func unless(right bool, truth string) string {
+// mismatch returns "" if the statement is right. Otherwise it returns the given truth.
+func mismatch(right bool, truth string) string {
 	if right {
 		return ""
 	}

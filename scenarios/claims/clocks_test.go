@@ -38,7 +38,7 @@ func TestAJumpOfAllClocksChangesNoEffect(t *testing.T) {
 				continue
 			}
 			by := []time.Duration{time.Hour, -time.Hour, 1234 * time.Second}[i%3]
-			q := with(p)
+			q := withFaults(p)
 			for _, id := range everyone(s) {
 				q.Faults = append(q.Faults, nemesis.Fault{Kind: nemesis.Jump, Target: id, By: by})
 			}
@@ -79,7 +79,7 @@ func TestAJumpOfAllClocksMovesAbsoluteExpiryWithIt(t *testing.T) {
 		}
 		for _, by := range []time.Duration{time.Hour, -time.Hour, 3 * time.Second, -10 * time.Hour} {
 			p := s.Plan(1)
-			q := with(p)
+			q := withFaults(p)
 			for _, id := range everyone(s) {
 				q.Faults = append(q.Faults, nemesis.Fault{Kind: nemesis.Jump, Target: id, By: by})
 			}
@@ -147,7 +147,7 @@ func TestAllTimesDoubledIsTheSameRunAtHalfTheSpeed(t *testing.T) {
 			if !timeless(s, p) {
 				continue
 			}
-			q := with(p)
+			q := withFaults(p)
 			for _, f := range p.Faults {
 				f.Trigger.Time, f.For, f.By, f.Restart = 2*f.Trigger.Time, 2*f.For, 2*f.By, 2*f.Restart
 				q.Faults = append(q.Faults, f)
@@ -160,7 +160,8 @@ func TestAllTimesDoubledIsTheSameRunAtHalfTheSpeed(t *testing.T) {
 			if i := diverge(short, long); i >= 0 {
 				if !nearExpiry(short, i, 2) && !nearExpiry(long, i, 4) &&
 					!nearCron(short, i, 2) && !nearCron(long, i, 4) {
-					t.Errorf("%s: the runs part at event %d\n%s\n%s\n%s", s.Name, i, about(short, i), about(long, i), p)
+					t.Errorf("%s: the runs part at event %d\n%s\n%s\n%s", s.Name, i, eventText(short, i), eventText(long, i),
+						p)
 				}
 				rounded++
 				continue
@@ -176,7 +177,7 @@ func TestAllTimesDoubledIsTheSameRunAtHalfTheSpeed(t *testing.T) {
 	}
 }
 
-func about(events []history.Event, i int) string {
+func eventText(events []history.Event, i int) string {
 	if i >= len(events) {
 		return "the end"
 	}

@@ -56,7 +56,7 @@ func TestAFaultSplitInTimeActsAsTheWhole(t *testing.T) {
 				first, second := f, f
 				first.For = 1 + time.Duration(r.Int64N(int64(f.For-1)))
 				second.Trigger.Time, second.For = f.Trigger.Time+first.For, f.For-first.For
-				list = append(list, with(p,
+				list = append(list, withFaults(p,
 					slices.Concat(p.Faults[:i], []nemesis.Fault{first, second}, p.Faults[i+1:])...))
 			}
 			return list
@@ -82,7 +82,7 @@ func TestAFaultFromTheStartSplitInTimeActsAsTheWhole(t *testing.T) {
 				first.For = length / 3
 				second.Trigger.Time, second.For = first.For, length-first.For
 				p := nemesis.Plan{Scenario: s.Name, Seed: uint64(i), Faults: []nemesis.Fault{f}}
-				q := with(p, first, second)
+				q := withFaults(p, first, second)
 				before, after := run(t, s, p), run(t, s, q)
 				tried.done()
 				if !differ(t, s.Name, before, after, p, q) && laws(before.verdict, true) != laws(after.verdict, true) {
@@ -129,7 +129,7 @@ func TestACutActsAsTheCutsOfItsPairsAndDirections(t *testing.T) {
 				}
 				for _, oneWay := range []bool{false, true} {
 					if q := parts(f, s.Targets(), oneWay); len(q) > 1 {
-						list = append(list, with(p, slices.Concat(p.Faults[:i], q, p.Faults[i+1:])...))
+						list = append(list, withFaults(p, slices.Concat(p.Faults[:i], q, p.Faults[i+1:])...))
 					}
 				}
 			}
@@ -149,7 +149,7 @@ func TestTheSidesOfACutCanBeSwapped(t *testing.T) {
 				if g.Left, g.Right = f.Right, f.Left; g.Trigger.Point != "" {
 					g.Trigger.By = f.PassedBy()
 				}
-				list = append(list, with(p, slices.Concat(p.Faults[:i], []nemesis.Fault{g}, p.Faults[i+1:])...))
+				list = append(list, withFaults(p, slices.Concat(p.Faults[:i], []nemesis.Fault{g}, p.Faults[i+1:])...))
 			}
 			return list
 		})
@@ -164,7 +164,7 @@ func TestTheOrderOfLinesOfAPlanDoesNotMatter(t *testing.T) {
 		backwards, shuffled := slices.Clone(p.Faults), slices.Clone(p.Faults)
 		slices.Reverse(backwards)
 		r.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-		return []nemesis.Plan{with(p, backwards...), with(p, shuffled...)}
+		return []nemesis.Plan{withFaults(p, backwards...), withFaults(p, shuffled...)}
 	})
 }
 

@@ -48,7 +48,7 @@ func (n *Necessity) Story(s *Story) {
 	whose := ""                       // whether the latest run showed "the same" violation or one "between others"
 	stays := func(drop ...int) bool { // whether the violation does not occur without the given faults
 		same := func(drop ...int) bool {
-			f := n.without(s, s.Plan.Seed, drop...)
+			f := n.judgeWithout(s, s.Plan.Seed, drop...)
 			b := f.By(s.Cause)
 			if whose = "the same"; b != nil && !checker.SameViolation(*b, s.Finding) {
 				whose = "between others"
@@ -60,7 +60,7 @@ func (n *Necessity) Story(s *Story) {
 	all := slices.Concat(named...)
 	for _, places := range named {
 		n.Named++
-		if !slices.ContainsFunc(places, func(i int) bool { return stays(i) || together(i, all, stays) }) {
+		if !slices.ContainsFunc(places, func(i int) bool { return stays(i) || neededTogether(i, all, stays) }) {
 			f := s.Plan.Faults[places[0]]
 			stays(places[0])
 			n.wrongs.Add(fmt.Sprintf("in vain, %s: %s by %s names a %s", whose, s.Law, s.Cause, f.Kind), s, "%s", f)
@@ -87,7 +87,7 @@ func (n *Necessity) trials(s *Story, named []int) {
 	if m := alone.FindStringSubmatch(s.Explanation); m != nil {
 		for i := range s.Plan.Faults {
 			same := m[1] == s.Plan.Faults[i].Recorded()
-			if f := n.without(s, s.Plan.Seed, i); same && f.By(s.Cause) != nil && !n.repeated(s, i) {
+			if f := n.judgeWithout(s, s.Plan.Seed, i); same && f.By(s.Cause) != nil && !n.repeated(s, i) {
 				n.wrongs.Add("it comes about without that fault alone", s, "%s", m[1])
 			}
 		}
@@ -156,7 +156,7 @@ const others, often = 10, 5
 // unnamed checks a story whose explanation names no fault. It looks for a fault that the explanation should have named.
 func (n *Necessity) unnamed(s *Story, later []int) {
 	broken := func(seed uint64, drop ...int) int {
-		if n.without(s, seed, append(drop, later...)...).Outcome == checker.Violated {
+		if n.judgeWithout(s, seed, append(drop, later...)...).Outcome == checker.Violated {
 			return 1
 		}
 		return 0
@@ -177,8 +177,9 @@ func (n *Necessity) unnamed(s *Story, later []int) {
 	}
 }
 
-// without judges the law in a run of the plan with the given seed. drop lists the indices of the faults to leave out.
-func (n *Necessity) without(s *Story, seed uint64, drop ...int) checker.Finding {
+// judgeWithout judges the law in a run of the plan with the given seed. drop lists the indices of the faults to leave
+// out.
+func (n *Necessity) judgeWithout(s *Story, seed uint64, drop ...int) checker.Finding {
 	p := s.Plan
 	p.Seed = seed
 	v, err := n.again.Without(p, []checker.Law{s.Law}, drop...)
@@ -188,9 +189,9 @@ func (n *Necessity) without(s *Story, seed uint64, drop ...int) checker.Finding 
 	return v.Of(s.Law)
 }
 
-// together reports whether fault i belongs to a minimal group of named faults. Without the whole group the violation
-// does not occur; without only a part of the group it does.
-func together(i int, named []int, without func(...int) bool) bool {
+// neededTogether reports whether fault i belongs to a minimal group of named faults. Without the whole group the
+// violation does not occur; without only a part of the group it does.
+func neededTogether(i int, named []int, without func(...int) bool) bool {
 	if !without(named...) {
 		return false
 	}

@@ -28,7 +28,7 @@ func TestEveryNumberOfAStoryIsRight(t *testing.T) {
 		p := proof{Run: r, sections: Sections(r.History), said: said}
 		literal := slow.Check(r.History)
 		for f := range explained(r.Verdict) {
-			p.about(f, literal)
+			p.begin(f, literal)
 			n, wrong := p.check()
 			numbers += n
 			for _, is := range wrong {
@@ -71,8 +71,8 @@ func explained(v checker.Verdict) iter.Seq[checker.Finding] {
 	}
 }
 
-// about makes p check the finding f. literal is the verdict of package slow on the same run.
-func (p *proof) about(f checker.Finding, literal slow.Verdict) {
+// begin makes p check the finding f. literal is the verdict of package slow on the same run.
+func (p *proof) begin(f checker.Finding, literal slow.Verdict) {
 	of := literal.Of(string(f.Law))
 	p.Finding, p.seen = f, of.Judged
 	p.read = of.Shown(p.History, slow.Reported{Cause: f.Cause.String(), Witness: f.Witness, At: f.At})
@@ -220,7 +220,7 @@ func TestAWrongNumberIsNoticed(t *testing.T) {
 		p := proof{Run: r, sections: Sections(r.History), said: map[string]int{}}
 		literal := slow.Check(r.History)
 		for f := range explained(r.Verdict) {
-			p.about(f, literal)
+			p.begin(f, literal)
 			if _, wrong := p.check(); len(wrong) > 0 || p.marked() != f.Explanation {
 				continue
 			}

@@ -157,8 +157,8 @@ func differ(t *testing.T, what string, a, b *outcome, p, q nemesis.Plan) bool {
 	return true
 }
 
-// with returns the plan with the given faults in place of its own.
-func with(p nemesis.Plan, faults ...nemesis.Fault) nemesis.Plan {
+// withFaults returns the plan with the given faults in place of its own.
+func withFaults(p nemesis.Plan, faults ...nemesis.Fault) nemesis.Plan {
 	p.Faults = faults
 	return p
 }

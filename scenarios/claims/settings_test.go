@@ -25,7 +25,7 @@ func TestAFaultOnAnUnusedResourceChangesNoVerdict(t *testing.T) {
 		for i, p := range plansOf(t, s, plans(2, 60)) {
 			before := run(t, s, p)
 			for _, f := range unused(rand.New(rand.NewPCG(uint64(i), 3)), s.Targets()) {
-				q := with(p, slices.Concat(p.Faults, []nemesis.Fault{f})...)
+				q := withFaults(p, slices.Concat(p.Faults, []nemesis.Fault{f})...)
 				if err := q.Validate(s.Targets()); err != nil {
 					t.Fatal(err)
 				}

@@ -17,7 +17,7 @@ import (
 // naming maps processes to their new names. A process that is not in the map keeps its name.
 type naming map[sim.ProcessID]sim.ProcessID
 
-func (n naming) of(p sim.ProcessID) sim.ProcessID {
+func (n naming) newName(p sim.ProcessID) sim.ProcessID {
 	if other, is := n[p]; is {
 		return other
 	}
@@ -26,9 +26,9 @@ func (n naming) of(p sim.ProcessID) sim.ProcessID {
 
 // plan returns the plan for the same run with renamed processes.
 func (n naming) plan(p nemesis.Plan) nemesis.Plan {
-	q := with(p)
+	q := withFaults(p)
 	for _, f := range p.Faults {
-		q.Faults = append(q.Faults, f.Renamed(n.of))
+		q.Faults = append(q.Faults, f.Renamed(n.newName))
 	}
 	return q
 }
@@ -97,13 +97,13 @@ func symmetric(t *testing.T, relation string, few, many int,
 			tried.done()
 			is := checker.Check(after)
 			named := copied(before)
-			rename(named, names.of, func(l history.Lock) history.Lock { return l })
+			rename(named, names.newName, func(l history.Lock) history.Lock { return l })
 			if k := firstDifference(named.Events, after.Events); k >= 0 && clientContinued(named.Events[:k]) {
 				drawn++
 				continue
 			} else if k >= 0 {
-				t.Errorf("%s: the runs part at event %d\n%s\n%s\n%s%s", s.Name, k, about(named.Events, k),
-					about(after.Events, k), p, q)
+				t.Errorf("%s: the runs part at event %d\n%s\n%s\n%s%s", s.Name, k, eventText(named.Events, k),
+					eventText(after.Events, k), p, q)
 				continue
 			}
 			if was := checker.Check(before); laws(was, true) != laws(is, true) {
@@ -154,7 +154,7 @@ func TestPermutedClientsGiveThePermutedRun(t *testing.T) {
 		other := *s
 		other.Clients = make([]scenarios.Client, len(s.Clients))
 		for i, c := range s.Clients {
-			c.ID = names.of(c.ID)
+			c.ID = names.newName(c.ID)
 			j := slices.IndexFunc(s.Clients, func(d scenarios.Client) bool { return d.ID == c.ID })
 			other.Clients[j] = s.Clients[i]
 			other.Clients[j].ID = c.ID
@@ -176,7 +176,7 @@ func TestPermutedServersGiveThePermutedRun(t *testing.T) {
 			servers := &other.Clients[i].Lock.Servers
 			*servers = slices.Clone(*servers)
 			for j, id := range *servers {
-				(*servers)[j] = names.of(id)
+				(*servers)[j] = names.newName(id)
 			}
 		}
 		return &other, names

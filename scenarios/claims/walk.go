@@ -127,7 +127,7 @@ func (w *Walk) line(usage string) string {
 		}
 		usage = usage[:open] + chosen + usage[end+1:]
 	}
-	usage = strings.ReplaceAll(usage, "(| or ->)", w.one("|", "->"))
+	usage = strings.ReplaceAll(usage, "(| or ->)", w.pick("|", "->"))
 	when := w.trigger()
 	if strings.HasPrefix(usage, nemesis.Drift.String()) {
 		when = "from" + strings.TrimPrefix(when, "at")
@@ -146,9 +146,9 @@ func (w *Walk) line(usage string) string {
 		case "DURATION":
 			words = append(words, w.length())
 		case "±DURATION":
-			words = append(words, w.one("+", "-")+w.length())
+			words = append(words, w.pick("+", "-")+w.length())
 		case "±NUMBERppm":
-			words = append(words, w.one("+", "-")+strconv.Itoa(int(w.doubling(100, nemesis.MaxPPM)))+"ppm")
+			words = append(words, w.pick("+", "-")+strconv.Itoa(int(w.doubling(100, nemesis.MaxPPM)))+"ppm")
 		case "NUMBER":
 			words = append(words, strconv.Itoa(int(w.doubling(1, 100))))
 		case "WHEN":
@@ -188,7 +188,7 @@ func (w *Walk) doubling(least, most int64) int64 {
 
 func (w *Walk) process() string { return string(w.all[w.dice.IntN(len(w.all))]) }
 
-func (w *Walk) one(of ...string) string { return of[w.dice.IntN(len(of))] }
+func (w *Walk) pick(of ...string) string { return of[w.dice.IntN(len(of))] }
 
 func ordinal(n int) string {
 	suffix := "th"

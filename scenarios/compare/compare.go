@@ -207,7 +207,7 @@ func expectation(laws campaign.Laws, runs int) string {
 }
 
 // time returns a task that measures clients that only acquire and release one lock. If ctx is done before all runs have
-// ended, there are no figures.
+// ended, the task records no figures.
 func (c *Contender) time(to *Timing, clients, cycles, runs int) task {
 	scenario := c.timing(clients, cycles)
 	return func(ctx context.Context) (result, error) {
@@ -222,9 +222,9 @@ func (c *Contender) time(to *Timing, clients, cycles, runs int) task {
 	}
 }
 
-// run runs the scenario with seeds from 1 on and passes each history to read. A history is valid only until the next
+// run runs the scenario with seeds from 1 on and passes each history to visit. A history is valid only until the next
 // run. run returns the number of runs performed before ctx was done.
-func (w Written) run(ctx context.Context, runs int, read func(*history.History)) (made int, err error) {
+func (w Written) run(ctx context.Context, runs int, visit func(*history.History)) (made int, err error) {
 	s, err := scenarios.Parse(w.Name+".yaml", []byte(w.Text))
 	if err != nil {
 		return 0, err
@@ -235,7 +235,7 @@ func (w Written) run(ctx context.Context, runs int, read func(*history.History))
 		if err != nil {
 			return made, fmt.Errorf("%s, seed %d: %w", w.Name, made+1, err)
 		}
-		read(result.History)
+		visit(result.History)
 		made++
 	}
 	return made, nil

@@ -30,8 +30,8 @@ func fewSeeds() int {
 var compareOnce = sync.OnceValues(
 	func() (*Comparison, error) { return Locks(context.Background(), Options{Runs: fewSeeds()}) })
 
-// of returns the value of the figure with the given key.
-func (t *Timing) of(key string) float64 {
+// valueOf returns the value of the figure with the given key.
+func (t *Timing) valueOf(key string) float64 {
 	for i := range figures {
 		if figures[i].key == key && t.values != nil {
 			return t.values[i]
@@ -81,10 +81,10 @@ func TestRunningAFileOfTheComparisonRepeatsItsCell(t *testing.T) {
 
 func TestEveryCycleOfTheComparisonIsTimed(t *testing.T) {
 	for _, row := range comparison(t).Locks {
-		if got := row.Alone.of("acquires"); got != float64(fewSeeds()*aloneCycles) {
+		if got := row.Alone.valueOf("acquires"); got != float64(fewSeeds()*aloneCycles) {
 			t.Errorf("%s alone: %v acquires", row.Title, got)
 		}
-		if got := row.Together.of("acquires"); got != float64(fewSeeds()*contending*togetherCycles) {
+		if got := row.Together.valueOf("acquires"); got != float64(fewSeeds()*contending*togetherCycles) {
 			t.Errorf("%s together: %v acquires", row.Title, got)
 		}
 		for i, f := range figures {
@@ -92,7 +92,7 @@ func TestEveryCycleOfTheComparisonIsTimed(t *testing.T) {
 				t.Errorf("%s, %s: alone %v, together %v", row.Title, f.key, row.Alone.values[i], row.Together.values[i])
 			}
 		}
-		if a := row.Alone; a.of("p99_ns") < a.of("p50_ns") || a.of("requests_per_lock") < 1 {
+		if a := row.Alone; a.valueOf("p99_ns") < a.valueOf("p50_ns") || a.valueOf("requests_per_lock") < 1 {
 			t.Errorf("%s alone: %+v", row.Title, a)
 		}
 	}
@@ -101,7 +101,7 @@ func TestEveryCycleOfTheComparisonIsTimed(t *testing.T) {
 func TestEtcdIsAskedOnceToAcquireAndOnceToRelease(t *testing.T) {
 	for _, row := range comparison(t).Locks {
 		// Acquiring and releasing a lock takes two requests. Sometimes there is a keepalive as well.
-		if n := row.Alone.of("requests_per_lock"); row.Name == "etcd" && (n < 2 || n > 2.5) {
+		if n := row.Alone.valueOf("requests_per_lock"); row.Name == "etcd" && (n < 2 || n > 2.5) {
 			t.Errorf("%.1f requests for each lock", n)
 		}
 	}
@@ -233,7 +233,7 @@ func TestEveryProtocolIsCompared(t *testing.T) {
 func TestFsyncAlwaysCostsRedlockItsSpeed(t *testing.T) {
 	p50 := map[string]time.Duration{}
 	for _, row := range comparison(t).Locks {
-		p50[row.Name] = time.Duration(row.Alone.of("p50_ns"))
+		p50[row.Name] = time.Duration(row.Alone.valueOf("p50_ns"))
 	}
 	if more := p50["redlock-synced"] - p50["redlock"]; more < 4*time.Millisecond || more > 6*time.Millisecond {
 		t.Errorf("five fsyncs of 1 ms take %v more", more)

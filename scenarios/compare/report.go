@@ -26,7 +26,7 @@ func (r *Report) Document() *document.Document {
 	for _, sentence := range r.Model {
 		takes = append(takes, document.Paragraph{Words: sentence})
 	}
-	notes := []document.Block{document.Paragraph{Words: r.again()}}
+	notes := []document.Block{document.Paragraph{Words: r.repeatCommand()}}
 	if list := append(r.absent(), r.uneven()...); len(list) > 0 {
 		notes = append([]document.Block{list}, notes...)
 	}
@@ -53,8 +53,8 @@ var signs = document.Facts{
 		"A lock without this row gives no tokens"},
 }
 
-// again says how to repeat the runs of a cell.
-func (r *Report) again() string {
+// repeatCommand says how to repeat the runs of a cell.
+func (r *Report) repeatCommand() string {
 	call := fmt.Sprintf("fencepost run FILE --seeds %d", r.Seeds)
 	if r.Files == "" {
 		return "To get the scenario of each cell, use --out DIR; then repeat its runs with: " + call

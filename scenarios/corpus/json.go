@@ -160,7 +160,7 @@ func (c *Corpus) mutantJSON(m *MutantResult) mutantJSON {
 		d.searchJSON = &searchJSON{m.caught(), m.runs()}
 	}
 	if m.caught() {
-		first := m.first()
+		first := m.firstCatch()
 		d.breakJSON = &breakJSON{first.Law, first.Cause.String()}
 	}
 	if c.Starts > 1 && m.searched() {

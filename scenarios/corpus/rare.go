@@ -57,7 +57,7 @@ func (c *Corpus) explain(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		r, err := rarity(ctx, &m.Mutant, m.first())
+		r, err := rarity(ctx, &m.Mutant, m.firstCatch())
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.Name, err)
 		}
@@ -206,8 +206,8 @@ func (t *striker) messages(f nemesis.Fault, seed uint64) (all []nemesis.Fault, e
 	return all, nil
 }
 
-// why returns the explanation as text.
-func (r *Rare) why() string {
+// explanation returns the explanation as text.
+func (r *Rare) explanation() string {
 	if len(r.Struck) == 0 {
 		return "Needs no fault."
 	}

@@ -48,7 +48,7 @@ func TestWhyAMutantIsRare(t *testing.T) {
 				t.Errorf("%s: %+v", name, struck)
 			}
 		}
-		t.Log(r.why())
+		t.Log(r.explanation())
 	}
 }
 

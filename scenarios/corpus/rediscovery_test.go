@@ -25,8 +25,8 @@ type stated struct {
 	cause    checker.Cause // if it has no kind, any cause matches
 }
 
-// is reports whether b is the stated violation.
-func (s stated) is(b *checker.Finding) bool {
+// matches reports whether b is the stated violation.
+func (s stated) matches(b *checker.Finding) bool {
 	return b.Law == s.law && (s.cause.Kind == "" || b.Cause == s.cause ||
 		b.Cause.Kind == s.cause.Kind && s.cause.Detail == "")
 }
@@ -76,7 +76,7 @@ func rediscover(ctx context.Context, s *scenarios.Scenario, starts int) (found [
 			runs++
 			for b := range v.Breaches() {
 				for i := range all {
-					if h := &here[i]; !h.Found && all[i].is(b) {
+					if h := &here[i]; !h.Found && all[i].matches(b) {
 						*h = search.FirstViolation{Found: true, Runs: runs, Law: b.Law, Cause: b.Cause}
 						missing--
 					}
@@ -220,7 +220,7 @@ func (s *summary) add(e estimate) {
 	}
 }
 
-// String returns the summary as a sentence. The argument group names the group of violations that the summary is about.
+// String returns the summary as a sentence. The argument group names the violations that the summary is about.
 func (s *summary) String(group string) string {
 	return fmt.Sprintf("Of the %d violations %s, %d were missed from some start seed, %d take more than 500 schedules "+
 		"on average; the geometric mean is %.0f.\n", s.rows, group, s.unmet, s.rare, math.Exp(s.logs/float64(s.rows)))

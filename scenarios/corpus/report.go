@@ -59,8 +59,8 @@ func (m MutantResult) runs() int {
 
 func (m MutantResult) seconds() float64 { return m.Took.Seconds() }
 
-// first returns the first search that caught the mutant, or nil if none did.
-func (m MutantResult) first() *search.FirstViolation {
+// firstCatch returns the first search that caught the mutant, or nil if none did.
+func (m MutantResult) firstCatch() *search.FirstViolation {
 	for _, s := range m.Searches {
 		if s != nil && s.Found {
 			return s
@@ -70,12 +70,12 @@ func (m MutantResult) first() *search.FirstViolation {
 }
 
 func (m MutantResult) caught() bool {
-	return m.first() != nil
+	return m.firstCatch() != nil
 }
 
-// how returns the law that the mutant broke and the cause of the violation.
-func (m MutantResult) how() string {
-	s := m.first()
+// brokenLaw returns the law that the mutant broke and the cause of the violation.
+func (m MutantResult) brokenLaw() string {
+	s := m.firstCatch()
 	return fmt.Sprintf("%s: %s", s.Law, s.Cause)
 }
 
@@ -205,7 +205,7 @@ func (c *Corpus) mutantTable() document.Table {
 		result, how := document.NotJudged, "not run"
 		switch {
 		case m.caught():
-			result, how = document.Passed, m.how()
+			result, how = document.Passed, m.brokenLaw()
 		case m.searched():
 			result, how = document.Failed, "escaped"
 		case m.Lost != "":
@@ -290,7 +290,7 @@ func (c *Corpus) rarest() document.Table {
 		r := &c.Slowest[i]
 		t.Rows = append(t.Rows, document.Row{Name: r.Mutant,
 			Cells: document.Cells(fmt.Sprintf("%s: %s", r.Law, r.Cause)),
-			Notes: []document.Paragraph{{Words: r.why()}}})
+			Notes: []document.Paragraph{{Words: r.explanation()}}})
 	}
 	return t
 }
@@ -363,7 +363,7 @@ func (c *Corpus) suite() document.Suite {
 		switch {
 		case m.caught():
 			one.Result, one.Message = document.Passed,
-				fmt.Sprintf("%s; caught after %d runs by %s", m.Defect, m.runs(), m.how())
+				fmt.Sprintf("%s; caught after %d runs by %s", m.Defect, m.runs(), m.brokenLaw())
 		case m.searched():
 			one.Result, one.Message = document.Failed, fmt.Sprintf("%s; not caught in %d runs", m.Defect, m.runs())
 		}

@@ -34,8 +34,8 @@ type Options struct {
 // apart is the minimum distance between the start seeds of a mutant's searches.
 const apart = 1_000_000
 
-// start returns the first seed of the search with the given number, from 0. The searches of a mutant have no seeds in
-// common.
+// start returns the first seed of a search, given the number of the search, counted from 0. The searches of a mutant
+// have no seeds in common.
 func (o *Options) start(number int) uint64 {
 	return o.First + uint64(number)*uint64(apart*((o.Seeds-1)/apart+1))
 }
@@ -243,7 +243,7 @@ func (h ofLock) Do(ctx context.Context, s campaign.Stage, take func(campaign.Par
 	return do(ctx, h.hands, s, take)
 }
 
-// do makes hands carry out a stage. It returns no error if they stopped because ctx is done.
+// do lets hands carry out a stage. It returns no error if they stopped because ctx is done.
 func do(ctx context.Context, hands campaign.Hands, s campaign.Stage, take func(campaign.Part) error) error {
 	err := hands.Do(ctx, s, take)
 	if ended := ctx.Err(); ended != nil && errors.Is(err, ended) {

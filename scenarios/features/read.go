@@ -208,9 +208,9 @@ func (r *Reader) key(l *lock, e *history.Event) *key {
 	return &l.keys[len(l.keys)-1]
 }
 
-// another reports whether a key of another attempt exists. If k is not nil, it looks only for keys other than k, on
+// otherKey reports whether a key of another attempt exists. If k is not nil, it looks only for keys other than k, on
 // other servers. It ignores keys with members, which several attempts can hold at once.
-func (l *lock) another(of int, k *key) bool {
+func (l *lock) otherKey(of int, k *key) bool {
 	for i := range l.keys {
 		if o := &l.keys[i]; o != k && o.stands && o.of != of && o.member == "" {
 			return true
@@ -260,7 +260,7 @@ func (r *Reader) acquire(l *lock, e *history.Event) {
 func (r *Reader) granted(l *lock, e *history.Event) {
 	n := r.try(l, e.Attempt, e.Process)
 	t := &l.tries[n]
-	r.happensIf(l.another(n, nil), grantedBesideKey)
+	r.happensIf(l.otherKey(n, nil), grantedBesideKey)
 	r.happensIf(l.inside > 0, grantedDuringSection)
 	if l.inside == 0 && l.left > 0 {
 		r.follows(e.Time-l.left, grantedSecondAfterSection)
@@ -414,7 +414,7 @@ func (r *Reader) set(l *lock, e *history.Event) {
 	case releasing, returned:
 		r.met.add(setAfterRelease)
 	}
-	r.happensIf(e.Member == "" && l.another(n, k), setBesideAnother)
+	r.happensIf(e.Member == "" && l.otherKey(n, k), setBesideAnother)
 	r.happensIf(len(l.askers) > 0 && l.free > 0 && e.Time-l.free > r.header.TTL/4, freeThoughAsked)
 	k.of, k.stands, k.until, l.free = n, true, e.Until, 0
 	t.set, t.stand = t.set+1, t.stand+1
