@@ -64,8 +64,8 @@ type Fault struct {
 	Lock history.Lock
 	// OneWay (Cut only) means that only messages from Left to Right are stopped.
 	OneWay bool
-	// By is a length of time. Jump: how far the clock jumps; backwards if negative, never zero. DelayLink,
-	// DelayMessage: how much later a message arrives; positive. SlowFsync: how much longer an fsync takes; positive.
+	// By is a duration. Jump: how far the clock jumps; backwards if negative, never zero. DelayLink, DelayMessage: how
+	// much later a message arrives; positive. SlowFsync: how much longer an fsync takes; positive.
 	By time.Duration
 	// PPM (Drift only) is the change of the clocks' rate in parts per million. It is never zero, negative for a slower
 	// clock, and within ±MaxPPM.

@@ -236,7 +236,7 @@ type Placement struct {
 	// Why explains why the verification tries only random placements in a run with these processes. It returns "" if it
 	// tries all placements. If Why is nil, all placements are tried in every run.
 	Why func(*Names) string
-	// Beside describes those placements that the verification does not enumerate but tries at random. It returns "" if
+	// Beside describes the placements that the verification does not enumerate but tries at random. It returns "" if
 	// there are none. If Beside is nil, there are none in any run.
 	Beside func(*Subjects) string
 	// Candidates returns the possible faults in a run, without their starts and ends. It is nil if the target is a

@@ -244,7 +244,7 @@ var lostMessage = part{" reply NUMBER", FieldNumber | FieldMessage,
 	}, plainerMessage,
 }
 
-// passages watches the messages of a run for those that faults refer to.
+// passages watches a run for messages to which faults refer.
 type passages struct {
 	watched []*watched
 	asked   counts // counts the requests of each client whose messages are watched
@@ -260,7 +260,7 @@ type Asked struct {
 // counts is a list of Asked values, in the order in which the first request of each arrived.
 type counts []Asked
 
-// add counts a request. It returns the number of requests so far with the same client, server and command.
+// add counts a request. It returns the current number of requests with the same client, server and command.
 func (c *counts) add(m *sim.Passage) int {
 	for i := range *c {
 		if a := &(*c)[i]; a.Command == m.Command && a.Server == m.Server && a.Client == m.Client {
@@ -331,7 +331,7 @@ func NameMessages(faults []Fault) bool {
 	return slices.ContainsFunc(faults, func(f Fault) bool { return f.Trigger.Message.Named() })
 }
 
-// Missed returns the messages to which faults refer but that have not been sent so far. Any error that it returns is an
+// Missed returns the messages to which faults refer but that have not yet been sent. Any error that it returns is an
 // *AmbiguousError.
 func (n *Installed) Missed() (all []Missed, err error) {
 	for _, w := range n.watched {
@@ -386,8 +386,8 @@ func (v *validator) asks(f *Fault) {
 	v.checkRole(server, answers)
 }
 
-// see compares a message that leaves or arrives with those that faults refer to. It returns what the faults that the
-// message triggers do to it.
+// see compares a message that leaves or arrives with the messages to which faults refer. It returns how the triggered
+// faults interfere with the message.
 func (p *passages) see(m sim.Passage) (sum sim.Interference) {
 	if !p.concerns(m.Client) {
 		return sum

@@ -21,7 +21,7 @@ type ParseError struct {
 // Error returns a message such as `column 3: expected "for", found "fro" (did you mean "for"?)`.
 func (e *ParseError) Error() string { return "column " + strconv.Itoa(e.Column) + ": " + e.detail() }
 
-// detail is like Error but omits the column, for callers that state the position themselves.
+// detail is like Error but omits the column, for callers that print the position themselves.
 func (e *ParseError) detail() string {
 	if e.Nearest == "" {
 		return e.Msg

@@ -25,7 +25,7 @@ func Validate(f Fault, known Names) error {
 	return nil
 }
 
-// ParseFor parses and validates a line. The columns in errors are those of the given line.
+// ParseFor parses and validates a line. The columns in errors refer to the line as it was given.
 func ParseFor(line string, known Names) (Fault, error) {
 	f, err := parseFor(line, &known)
 	if err == nil {

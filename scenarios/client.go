@@ -375,8 +375,8 @@ func (s *section) ask(phase string, args ...string) *sim.Reply {
 	return r
 }
 
-// stay waits for as long as the client is to hold its locks. Clients that extend their locks between steps of their
-// work do so here.
+// stay waits for as long as the client is to hold its locks. Here, clients that extend their locks between steps of
+// their work extend them.
 func (s *section) stay() bool {
 	left := s.work.Hold
 	switch s.work.HoldKind {

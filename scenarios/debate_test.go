@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// seeds is the number of runs in which each scenario must have the outcome that its row states.
+// seeds is the number of runs in which each scenario must have the outcome given in its row.
 const seeds = 5
 
 var (
@@ -101,7 +101,7 @@ func scenarioOf(t *testing.T, command string) *scenarios.Scenario {
 	return s
 }
 
-// checkRuns runs a scenario and compares the outcomes of laws with those that the row states.
+// checkRuns runs a scenario and compares the outcomes of laws with the outcomes given in the row.
 func checkRuns(t *testing.T, s *scenarios.Scenario, says string) {
 	t.Helper()
 	r := scenarios.NewRunner(s)

@@ -75,9 +75,9 @@ func fingerprint(b *strings.Builder, r *Runner, plan nemesis.Plan) error {
 }
 
 // TestRunsRepeatToTheByte compares runs with a golden file. Runs must be equal across processes, machines, and builds
-// with and without the race detector. By default it performs only those with the first seed. The full test also
-// compares runs within one process, and with one thread and two.
-// If the golden file must change, a seed no longer gives the run that it gave before.
+// with and without the race detector. By default, the test performs only the runs with the first seed. The full test
+// also compares runs within one process, and runs with one thread and with two. If the golden file must change, a seed
+// no longer gives the run that it gave before.
 func TestRunsRepeatToTheByte(t *testing.T) {
 	seeds := uint64(testkit.Size(1, 1, allSeeds))
 	if *testkit.Update {

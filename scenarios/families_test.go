@@ -25,7 +25,7 @@ func family(s *Scenario) string {
 }
 
 // TestEveryLawIsBrokenAndKeptInEachFamily checks for each kind of servers that each law catches a broken lock and
-// passes a sound one. The locks are those of the catalog and of familyVariants.
+// passes a sound one. The locks come from the catalog and from familyVariants.
 func TestEveryLawIsBrokenAndKeptInEachFamily(t *testing.T) {
 	seen := map[string]map[checker.Law]map[checker.Outcome]string{}
 	judge := func(s *Scenario) {

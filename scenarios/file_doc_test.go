@@ -76,7 +76,7 @@ func documented(t *testing.T) (rows []struct{ key, standard string }) {
 }
 
 // A file that sets a default explicitly means the same as one without it. The test checks this for the defaults in
-// FORMAT.md and for those of every protocol.
+// FORMAT.md and for the defaults of every protocol.
 func TestDocumentedDefaultsAreTheDefaults(t *testing.T) {
 	tried := 0
 	same := func(base, key, value string) {

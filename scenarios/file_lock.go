@@ -86,7 +86,7 @@ func (f *file) lockTable(name string, d *locks.Definition, l *lockSettings) tabl
 }
 
 // foreign maps each protocol to the settings that only other protocols accept. Each setting comes with the reason why
-// this protocol does not accept it.
+// the protocol does not accept it.
 var foreign = func() map[locks.Protocol][]field {
 	all := map[locks.Protocol][]field{}
 	for _, d := range append(slices.Clone(locks.Definitions()), locks.Define(locks.FromLibrary)) {
@@ -225,8 +225,8 @@ func (f *file) checkTasks(d *locks.Definition, l *lockSettings, w *Work, in form
 	}
 }
 
-// checkTasksOfLibrary reports an error if a client has several tasks, its lock is a Go library, and either the tasks'
-// requests cannot be told apart or the lock is fair.
+// checkTasksOfLibrary reports an error for a client with several tasks whose lock is a Go library, if the lock is fair
+// or if the tasks' requests cannot be distinguished.
 func (f *file) checkTasksOfLibrary(d *locks.Definition, l *lockSettings, place format.Place) {
 	s := &f.scenario.Servers
 	if s.Front() == nil {

@@ -36,7 +36,8 @@ func serverKeys() (keys []format.Key[Servers]) {
 	return append(keys, serverSettings()...)
 }
 
-// serverSettings returns the settings in the "servers" mapping that all kinds of servers have, and those of each kind.
+// serverSettings returns the settings in the "servers" mapping: the settings that all kinds of servers have, and the
+// settings of each kind.
 func serverSettings() []format.Key[Servers] {
 	keys := []format.Key[Servers]{fsyncKey}
 	for _, b := range backends {

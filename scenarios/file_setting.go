@@ -123,7 +123,8 @@ type Variable struct {
 }
 
 // Variables returns all settings that affect a run, in the order of FORMAT.md, except settings whose values are
-// mappings, lists or names. The second result lists those of them that are allowed only in the "overrides" mapping.
+// mappings, lists or names. The second result lists the settings among them that are allowed only in the "overrides"
+// mapping.
 func Variables() (all, only []Variable) {
 	f := newFile(&format.Reader{})
 	for _, v := range variables("", f.fields()) {

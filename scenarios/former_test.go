@@ -28,7 +28,7 @@ func TestFormerNamesOfRequestsAreAccepted(t *testing.T) {
 }
 
 // strikesAlike reports whether client-1 sends a request with the current name. If it does, strikesAlike also checks
-// that a fault has the same effect whether it uses the former or the current name of the request.
+// that a fault has the same effect under the former name of the request as under the current one.
 func strikesAlike(t *testing.T, s *Scenario, former, now string) bool {
 	t.Helper()
 	const fault = "pause client-1 for 1s after its "

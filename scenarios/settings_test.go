@@ -271,7 +271,7 @@ func documentOf(t *testing.T, text string) *format.Document {
 }
 
 // The test counts a setting as refused if no situation accepts it and enoughRefusals situations refuse it. For settings
-// that are known to be refused, fewRefusals situations are enough in the default test.
+// that are known to be refused, fewRefusals situations are enough, except in the full test.
 const enoughRefusals, fewRefusals = 25, 3
 
 // try sets a setting to a value in one situation after another, until the outcome of the runs changes. If every file is

@@ -327,8 +327,8 @@ func (s *Scenario) shows() (names []string) {
 	return names
 }
 
-// ceases reports whether a named expectation is not met in any of the runs. Each name is that of a law that should be
-// violated, or that of a metric.
+// ceases reports whether a named expectation is not met in any of the runs. Each name is the name of a law that should
+// be violated, or of a metric.
 func (s *Scenario) ceases(runs []format.Judgment, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		return !slices.ContainsFunc(runs, func(j format.Judgment) bool {

@@ -25,9 +25,9 @@ type Mix struct {
 	// Weights says how often each kind is drawn relative to the others. A kind that is not possible in the run is never
 	// drawn.
 	Weights Weights
-	// These are ranges of durations. Pause is the length of a pause. Jump is how far a clock jumps in either direction.
-	// Delay is the delay of a message, and Fsync that of an fsync. Outage is the length of a cut, drift, slow link or
-	// slow fsync. Downtime is the time until a restart.
+	// These are ranges of durations. Pause is how long a process is paused, and Jump is how far a clock jumps in either
+	// direction. Delay is by how much a message is delayed, and Fsync by how much an fsync is. Outage is how long a
+	// cut, drift, slow link or slow fsync lasts. Downtime is the time until a restart.
 	Pause, Jump, Delay, Fsync, Outage, Downtime Span
 	// PPM is the largest drift, in either direction, from 1 to nemesis.MaxPPM.
 	PPM int

@@ -47,7 +47,7 @@ func (b Paragraph) part(class string) html.Part {
 	return html.El("p", html.Class(class+b.Tone.Class()), html.Text(b.Words))
 }
 
-// paragraphs renders several paragraphs. Their only CSS classes are those of their tones.
+// paragraphs renders several paragraphs. They have no CSS classes except those for their tones.
 func paragraphs(all []Paragraph) html.Part {
 	return html.Each(all, func(b Paragraph) html.Part { return b.part("") })
 }

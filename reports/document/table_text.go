@@ -110,7 +110,7 @@ func (l *layout) place(t *Table, width int) {
 }
 
 // add puts a range of columns into the last part of the table. If they do not fit, it puts them into a new part. end is
-// the cell at which the last part ends so far. add returns the cell at which the last part ends afterwards.
+// the cell at which the last part ended before; add returns the cell at which the last part ends now.
 func (l *layout) add(t *Table, columns span, end, width int) int {
 	need, last := l.through(t, columns), len(t.Columns)-1
 	if columns.to > last && t.Columns[last].Words {

@@ -11,7 +11,7 @@ func Explained(word, explanation string) Part {
 	return El("button", Attr("type", "button", "class", "says", "title", explanation), Text(word))
 }
 
-// Law returns a name as HTML. If the name is that of a law, the HTML includes an explanation of the law.
+// Law returns a name as HTML. If the name is the name of a law, the HTML includes an explanation of the law.
 func Law(name string) Part { return Explained(name, checker.Law(name).Says()) }
 
 // Heading returns the heading of a section.

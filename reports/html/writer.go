@@ -17,8 +17,8 @@ type Writer struct {
 // NewWriter begins a page for a file with the given path.
 func NewWriter(title, path string) *Writer { return &Writer{frame: newFrame(title), path: path} }
 
-// Beside returns the path of another page in the same folder as the page at path. Its file name is that of the page at
-// path, with the slug added before the extension.
+// Beside returns the path of another page in the same folder as the page at the given path. It has the same file name
+// with the slug added before the extension.
 func Beside(path, slug string) string {
 	return strings.TrimSuffix(path, filepath.Ext(path)) + "-" + slug + ".html"
 }
@@ -28,7 +28,7 @@ func (p *Writer) Beside(slug string) string {
 	return (&url.URL{Path: filepath.Base(Beside(p.path, slug))}).String()
 }
 
-// Mentions reports whether the page contains a word so far. At the start of a sentence, the word may begin with a
+// Mentions reports whether the page already contains a word. At the start of a sentence, the word may begin with a
 // capital letter.
 func (p *Writer) Mentions(word string) bool {
 	shown := p.body.String()

@@ -2,7 +2,7 @@
 
 package plot
 
-// advances are the advances of Liberation Sans.
+// advances contains the advance width of each character of Liberation Sans.
 var advances = map[rune]advance{
 	' ': {569, 569}, '!': {569, 682}, '"': {727, 971}, '#': {1139, 1139}, '$': {1139, 1139},
 	'%': {1821, 1821}, '&': {1366, 1479}, '\'': {391, 487}, '(': {682, 682}, ')': {682, 682},

@@ -97,7 +97,7 @@ func Kleppmann() Story {
 	}
 }
 
-// Fenced is the same story as that of the function Kleppmann, but with a resource that compares fencing tokens.
+// Fenced is the same story as Kleppmann, but with a resource that compares fencing tokens.
 func Fenced() Story {
 	const pause = "pause client-1 for 15s after after-read"
 	t := NewHistory(2, 1)

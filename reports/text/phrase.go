@@ -78,7 +78,7 @@ func Join(words []string, last string) string {
 // Sentence turns words into a sentence with a capital letter and a period. The words must not be empty.
 func Sentence(words string) string { return history.Capital(words) + "." }
 
-// Lasting formats a length of time in a suitable unit: "350 µs", "12 ms", "1.25 s", "31.0 s".
+// Lasting formats a duration in a suitable unit: "350 µs", "12 ms", "1.25 s", "31.0 s".
 func Lasting(t history.Time) string {
 	switch {
 	case t >= 10e9:

@@ -84,9 +84,9 @@ type section struct {
 	Token   history.Token
 	Shared  bool
 	Ended   history.F // Release, Lost or Crashed; empty if the section was still open when the recording ended
-	// Validity is the lease that the holder was told it has, in true time. Each window lasts from the grant or
-	// extension to the end of the validity that it states, but not beyond the call of release. Windows that touch after
-	// an extension are joined. Validity may extend beyond the end of the recording.
+	// Validity contains the periods, in true time, in which the holder was told that its lock is valid. Each window
+	// lasts from a grant or extension to the end of its validity, but not beyond the call of release. Windows that
+	// touch after an extension are joined. Validity may extend beyond the end of the recording.
 	Validity []window
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestTheHeaviestRowsAreChosen compares choose, which counts the rows with each score, with a function that sorts all
-// rows. Both must choose the same rows.
+// TestTheHeaviestRowsAreChosen compares the function choose, which counts the rows with each score, with a function
+// that sorts all rows. Both must choose the same rows.
 func TestTheHeaviestRowsAreChosen(t *testing.T) {
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 1))

@@ -13,8 +13,8 @@ import (
 // the time between them, up to a limit. The scale is strictly increasing from its first knot to its last.
 type scale struct {
 	knots []knot
-	// breaks lists the time spans that are drawn much more compressed than others. The picture must state their
-	// lengths.
+	// breaks lists the time spans that are drawn much more compressed than others. The picture must show how long they
+	// are.
 	breaks []window
 }
 

@@ -174,8 +174,8 @@ func lightest(shown []row) int16 {
 	return least
 }
 
-// breakLength returns the length from which a gap is marked as a break in the scale: ten times the usual gap between
-// rows, but at least 10 ms.
+// breakLength returns the shortest gap that is marked as a break in the scale: ten times the usual gap between rows,
+// but at least 10 ms.
 func breakLength(shown []row) history.Time {
 	var gaps []history.Time
 	for i := 1; i < len(shown); i++ {
@@ -350,8 +350,8 @@ func sectionSign(lane *clientLane, lock history.Lock, r *row) (rune, text.Style)
 	return ' ', text.Plain
 }
 
-// leaseStands describes, for a row, the lease that a client was told. runs reports whether the lease is running at that
-// row, and begun whether it began there.
+// leaseStands describes, for a row, the lease that was granted to a client. runs reports whether the lease is in effect
+// at that row, and begun whether it began there.
 func leaseStands(lane *clientLane, lock history.Lock, r *row) (begun, runs bool) {
 	for i := range lane.Sections {
 		s := &lane.Sections[i]

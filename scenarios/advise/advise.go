@@ -144,7 +144,7 @@ func (a *Advice) keeps(t *Tried) bool { return a.confirmed(t) && a.seemsToKeep(t
 // confirmed reports whether a change was run under as many fresh plans as a confirmation needs.
 func (a *Advice) confirmed(t *Tried) bool { return t.met >= (1+confirming)*a.Seeds }
 
-// seemsToKeep is like keeps, but judges by the runs so far, whether or not the changes are confirmed.
+// seemsToKeep is like keeps, but judges by the runs so far, even if the changes are not confirmed.
 func (a *Advice) seemsToKeep(t *Tried) bool {
 	return t.sound() && !slices.ContainsFunc(t.Left, func(l checker.Law) bool { return a.ByNature[l] == "" }) &&
 		!slices.ContainsFunc(t.Known, a.counts)

@@ -231,7 +231,7 @@ func TestAFileWithACommentInBracesIsNotRewritten(t *testing.T) {
 	}
 }
 
-// A promise that the file states explicitly must be kept, even if no lock can keep it.
+// A promise that the file makes explicitly must be kept, even if no lock can keep it.
 func TestAPromiseInSoManyWordsIsNotWaived(t *testing.T) {
 	s := parsed(t, "name: mine\nservers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 2s}\nwork: {hold: 1s}\n"+
 		"faults:\n  - pause client-1 for 9s after acquired\npromise: [mutual-exclusion, deadlock-freedom]\n")

@@ -50,8 +50,8 @@ func (b *subject) worker(t *Tried) *worker {
 	return &worker{subject: b, cast: map[string][]counterparts{}, tried: t, runner: scenarios.NewRunner(t.scenario)}
 }
 
-// patient returns a copy of a scenario whose runs may last longer than its file says, so that the effects of late or
-// long faults can be seen.
+// patient returns a copy of a scenario whose runs may last longer than the scenario's limit, so that the effects of
+// late or long faults can be seen.
 func (b *subject) patient(s scenarios.Scenario) *scenarios.Scenario {
 	s.Limit = min(patience*max(s.Limit, b.scenario.Limit*longestTTL(&s)/longestTTL(b.scenario)), nemesis.MaxDuration)
 	return &s

@@ -62,8 +62,8 @@ func (t Laws) PromiseTable(p checker.Promise) document.Table {
 	return t.Table("", func(l Law) Assessment { return l.assess(p) })
 }
 
-// RateTable is like PromiseTable, but also has a column with the percentage of runs that violate each law. If some runs
-// were guided, this column counts only freely drawn runs.
+// RateTable is like PromiseTable, but also has a column with the percentage of runs that violate each law. This column
+// does not count runs that were guided by other runs.
 func (t Laws) RateTable(p checker.Promise) document.Table {
 	title := "share of runs"
 	if slices.ContainsFunc(t, func(l Law) bool { return l.Guided != Counts{} }) {
@@ -93,9 +93,9 @@ func (l Law) assess(p checker.Promise) Assessment {
 	return Assessment{}
 }
 
-// rate returns the percentage of runs that violated the law, among the runs with freely drawn plans that exercised it.
-// If r is Failed, only runs that broke the promise are counted. If there were no violations, rate returns an upper
-// bound on the percentage.
+// rate returns the percentage of runs that violated the law. It considers only runs that exercised the law and whose
+// plans were not guided by other runs. If r is Failed, it counts only the runs that broke the promise. If there were no
+// violations, it returns an upper bound on the percentage.
 func (l Law) rate(r document.Result) string {
 	free := l.Free()
 	share := func(n int) string {

@@ -388,8 +388,8 @@ func (p *proof) stated(m []string) string {
 	})
 }
 
-// overBefore checks that a lease had ended before it was granted: the client had been told of an earlier end, or its
-// key was gone or expired by then. The regexp groups in m are NAMED, TIME and TIME.
+// overBefore checks that a lease had ended before it was granted: the client already knew of an earlier end, or its key
+// was gone or expired by then. The regexp groups in m are NAMED, TIME and TIME.
 func (p *proof) overBefore(m []string) string {
 	if p.stated(m) == "" {
 		return ""

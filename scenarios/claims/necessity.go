@@ -15,12 +15,13 @@ import (
 
 // Necessity checks the faults that explanations name, by running the plans again without them.
 //
-// A fault is named in vain (unnecessarily) if, without it, the same law is still violated by the same cause, possibly
-// between other processes. This must be so both with and without the faults that strike after the violation. A fault is
-// not named in vain if it belongs to a minimal group of named faults such that the law holds without the whole group.
+// A fault is named in vain (unnecessarily) if, without it, the same law is still violated for the same cause, possibly
+// between other processes. This must be the case both with and without the faults that strike after the violation. A
+// fault is not named in vain if it belongs to a minimal group of named faults such that the law holds without the whole
+// group.
 //
-// A fault is missing if the explanation names no fault, but the law holds without this fault. This must be so with the
-// story's seed and with other seeds.
+// A fault is missing if the explanation names no fault, but the law holds without this fault. This must be the case
+// with the story's seed and with other seeds.
 type Necessity struct {
 	Stories, Named int // number of stories, and number of named faults, that were tried
 

@@ -81,7 +81,8 @@ func (p *proof) begin(f checker.Finding, literal slow.Verdict) {
 // wrong is a number in an explanation that is not correct.
 type wrong struct{ kind, what string }
 
-// lease is a period in which a client in its critical section had been told that it held the lock.
+// lease is a period in which a client in its critical section believed that it held the lock, because it had been told
+// so.
 type lease struct {
 	of       *Section
 	at       int // index of the event that states the lease

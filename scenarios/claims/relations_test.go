@@ -104,7 +104,7 @@ func run(t *testing.T, s *scenarios.Scenario, p nemesis.Plan) *outcome {
 }
 
 // isDeadline reports whether the value of a member ends with the member's expiry, as Unix time in milliseconds. A
-// number above 1e12 (a time in 2001) is taken as such a time, because no counter gets that high.
+// number above 1e12 (a time in 2001) is taken as Unix time, because no counter gets that high.
 func isDeadline(e *history.Event) bool {
 	millis, err := strconv.ParseInt(e.Value[strings.LastIndex(e.Value, " ")+1:], 10, 64)
 	return e.F == history.KeySet && e.Member != "" && err == nil && millis > 1e12

@@ -38,8 +38,9 @@ const (
 // MaxOddsServers is the maximum number of servers of a Redlock whose odds are measured.
 const MaxOddsServers = 9
 
-// Formula returns P(Bin(h, k) >= q - (N - h)). This is the probability that the servers that never granted the lock and
-// those that lost it form a second quorum.
+// Formula returns the probability that the servers that never granted the lock and those that lost it form a second
+// quorum: P(Bin(h, k) >= q - (N - h)). Of the N servers, h granted the lock, each of these loses it with probability k,
+// and q is the quorum.
 func (o *Odds) Formula() float64 {
 	least := o.Quorum - (o.Servers - o.Held)
 	if least <= 0 {

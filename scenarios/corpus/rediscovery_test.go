@@ -55,8 +55,8 @@ const (
 // violations.
 var alsoTuned = []string{"etcd-leader-change-late-renewal-fenced", "fenced-everysec", "printed-setnx-constant-id"}
 
-// tuned reports whether a scenario was used to tune the search. These are about half of the scenarios, chosen by a hash
-// of the name, and those in alsoTuned.
+// tuned reports whether a scenario was used to tune the search. About half of the scenarios were used, chosen by a hash
+// of the name, and also the scenarios in alsoTuned.
 func tuned(scenario string) bool {
 	sum := sha256.Sum256([]byte(scenario))
 	return sum[0]%2 == 0 || slices.Contains(alsoTuned, scenario)
