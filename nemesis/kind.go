@@ -240,7 +240,7 @@ type Placement struct {
 	// there are none. If Beside is nil, there are none in any run.
 	Beside func(*Subjects) string
 	// Candidates returns the possible faults in a run, without their starts and ends. It is nil if the target is a
-	// message or a link, because the verification finds those in the run itself.
+	// message or a link, because the verification finds messages and links in the run itself.
 	Candidates func(*Subjects) []Fault
 	// Matters says which of the possible targets this kind can affect, such as "reads its wall clock". Only faults of
 	// such processes are candidates. It is empty if the kind can affect all targets.

@@ -41,8 +41,8 @@ func slips(word string) []string {
 	return all
 }
 
-// TestTheNearestWordIsAccepted checks that a word that an error suggests is valid at that position. If the user writes
-// it there, the line must become valid, or the next error must be at a later position.
+// TestTheNearestWordIsAccepted checks that a word that an error suggests is valid at the position of the error. If the
+// user writes the word there, the line must become valid, or the next error must be at a later position.
 func TestTheNearestWordIsAccepted(t *testing.T) {
 	known := Names{
 		Clients: []sim.ProcessID{"client-1", "client-2"},

@@ -14,7 +14,8 @@ import (
 // MaxDuration is the longest duration, and the latest time, that a fault or a scenario may contain.
 const MaxDuration = 24 * time.Hour
 
-// MaxPPM is the largest drift in either direction. A clock then runs at half or at one and a half times the true rate.
+// MaxPPM is the largest drift in either direction. At this drift, a clock runs at half or at one and a half times the
+// true rate.
 const MaxPPM = 500_000
 
 // SlowestPPM limits the sum of all drifts of one process: its clocks must keep at least a tenth of the true rate.

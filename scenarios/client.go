@@ -296,15 +296,15 @@ func (s *section) pass(d time.Duration) (lost bool) {
 		if !woken || s.isLost() {
 			return woken
 		}
-		if !s.takeAnew() {
+		if !s.reacquire() {
 			return true
 		}
 	}
 }
 
-// takeAnew acquires the lock again for a client that paused its work because its library could not tell whether it
-// still held the lock. The client may still hold it. takeAnew returns false if the client gave up.
-func (s *section) takeAnew() bool {
+// reacquire acquires the lock again for a client that paused its work because its library could not tell whether it
+// still held the lock. The client may still hold the lock. reacquire returns false if the client gave up.
+func (s *section) reacquire() bool {
 	h := s.guard()
 	h.hold.Suspended = nil
 	e := s.asking(h.clientLock)

@@ -8,7 +8,8 @@ import (
 )
 
 // If eight clients that never give up compete for a lock, they find it taken most of the time, which raises the
-// contention alarm. A single client never raises it. The alarm does not depend on the clients' patience.
+// contention alarm. A single client never raises the alarm. How long clients keep trying makes no difference to the
+// alarm.
 func TestTheAlarmOfContentionRingsWhereClientsCrowd(t *testing.T) {
 	for _, d := range locks.Definitions() {
 		for clients, alarms := range map[string]bool{"1": false, "8": true} {

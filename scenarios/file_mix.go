@@ -75,7 +75,7 @@ func (f *file) mixFields(m *draw.Mix) []field {
 }
 
 // readMix parses the mix, and reports an error if no fault can be drawn from it. The defaults depend on how long a lock
-// can block other clients, because faults that are much shorter do no harm.
+// can block other clients, because faults that are much shorter than that do no harm.
 func (f *file) readMix(names *nemesis.Names) {
 	m := draw.For(f.scenario.Servers.lasts(&f.lock.config))
 	m.Weights = m.Weights.With(f.ownKinds())

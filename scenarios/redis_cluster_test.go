@@ -12,7 +12,7 @@ import (
 )
 
 // TestAClusterFailsOver: a history says whether the masters of a Cluster have elected a replica by themselves or a
-// fault has ordered the failover. Either way the lock is lost if the replica had not received it.
+// fault has ordered the failover. Either way, the lock is lost if the replica had not received the lock's key.
 func TestAClusterFailsOver(t *testing.T) {
 	for fault, want := range map[string]history.Why{
 		"crash redis-2 losing unsynced writes at 300ms, restart after 5s": history.ByCluster,

@@ -77,7 +77,7 @@ type Servers struct {
 }
 
 // silence returns how long members of these servers may continue to serve after they last received a message from their
-// leader. It returns 0 if no setting limits that.
+// leader. It returns 0 if no setting limits that time.
 func (s *Servers) silence() time.Duration {
 	if b := s.backend(); b != nil && b.Silence != nil {
 		return b.Silence(s)

@@ -179,7 +179,8 @@ faults:
 	}
 }
 
-// short returns a scenario in which a client holds the lock for longer than its lease. rest adds or replaces settings.
+// short returns a scenario in which a client holds the lock for longer than its lease. rest contains additional
+// settings, which may replace others.
 func short(rest string) string {
 	return "name: short\nservers: {redis: 1}\nclients: 2\nlock: {protocol: set-nx-px, ttl: 2s}\n" + rest + "\n"
 }

@@ -229,7 +229,7 @@ func doubling(c fuzz.Continue, low, high int64) int64 {
 
 func pick[T any](c fuzz.Continue, list []T) T { return list[c.Intn(len(list))] }
 
-// splitMix is the SplitMix64 generator (Steele, Lea and Flood, 2014) as a rand.Source64. It needs no set-up. Seeding
+// splitMix is the SplitMix64 generator (Steele, Lea and Flood, 2014) as a rand.Source64. It needs no setup. Seeding
 // math/rand's own source takes longer than drawing a plan.
 type splitMix struct{ state uint64 }
 

@@ -48,8 +48,8 @@ type Mix struct {
 	Swarm bool
 	// Without lists faults that are removed from each draw. The other faults of a draw do not change.
 	Without []nemesis.Exclusion
-	// Messages is the largest message or reply number that is drawn. Passes is the largest number that is drawn for how
-	// many times a client passes a point before the fault strikes. Both are at least 1.
+	// Messages is the largest message or reply number that is drawn. Passes is the largest number that is drawn for the
+	// passes of a point that a trigger requires. Both are at least 1.
 	Messages, Passes int
 
 	ttl time.Duration // the TTL passed to For

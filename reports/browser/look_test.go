@@ -93,7 +93,7 @@ const texts = `(() => {
 func TestTextStandsOut(t *testing.T) { eachPage(t, (*tab).standsOut) }
 
 // standsOut measures the contrast between each drawn glyph and its background. WCAG 2.2, 1.4.3, requires 4.5 to 1. If a
-// line crosses a text, up to a tenth of the text's pixels may have less.
+// line crosses a text, up to a tenth of the text's pixels may have less contrast.
 func (p *tab) standsOut(s screen) {
 	p.Helper()
 	p.allInView(s)

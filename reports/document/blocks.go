@@ -347,7 +347,8 @@ func (b Diff) lines() (all []Paragraph) {
 	return all
 }
 
-// Links is a list of links from a page to other pages in the same folder. Each link has words that say what is there.
+// Links is a list of links from a page to other pages in the same folder. Each link has a text that says where it
+// leads.
 type Links []LinkTo
 
 // LinkTo is a link to the attached page with this slug.

@@ -293,7 +293,7 @@ func (l *Lanes) overlapped(pos int) bool {
 
 // depth returns the largest number of keys of one lock that existed on one server at the same time. It does not count
 // keys of the probe. The number is more than one if clients queue with keys of their own, or if several clients hold
-// the lock together.
+// the lock at once.
 func (l *Lanes) depth() int {
 	most := 1
 	for i := range l.servers {

@@ -13,7 +13,7 @@ import (
 
 func drawn(s reporttest.Story) *chart { return arranged(s).chart() }
 
-// In the picture, the lengths of a lease and of the pause that outlives it are proportional to their times.
+// In the picture, the lengths of a lease and of the pause that outlives it are proportional to their durations.
 func TestAPauseIsDrawnAtTrueScale(t *testing.T) {
 	c := drawn(reporttest.Kleppmann())
 	if !c.Linear {

@@ -155,7 +155,7 @@ func (a *Advice) seemsToKeep(t *Tried) bool {
 func (a *Advice) counts(b Breach) bool { return b.Nature == "" && a.asks(b.Law) }
 
 // asks reports whether the advice is about a law. If the lock breaks under its own faults, the advice is only about the
-// laws that they break. Otherwise it is about all laws.
+// laws that these faults break. Otherwise it is about all laws.
 func (a *Advice) asks(l checker.Law) bool { return !a.Own || slices.Contains(a.Broken, l) }
 
 // sound reports whether the changes break no additional promise, and do not make clients give up on locks that they

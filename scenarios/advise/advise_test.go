@@ -419,8 +419,8 @@ func parsedFault(t *testing.T, line string) nemesis.Fault {
 	return f
 }
 
-// Faults on the present servers also strike the servers that a change adds: each added server alone, and all of them
-// together.
+// Faults that strike the current servers also strike the servers that a change adds: each added server alone, and all
+// of them together.
 func TestFaultsStrikeAddedServers(t *testing.T) {
 	const single, replicated = "{redis: 1}", "{redis: 1, replicas: 1}"
 	for _, c := range []struct {

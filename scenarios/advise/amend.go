@@ -1,9 +1,8 @@
-// This file changes the text of a scenario file so that its author recognizes it. Comments, the order of the keys and
-// unchanged lines stay, and the changes look as if the author had made them. The syntax tree of
-// github.com/goccy/go-yaml makes the changes and prints the text. Its printer loses spaces before comments and some
-// empty lines, which asWritten restores. At the end, the new text is compared with a format.Document to which the same
-// changes were made; if they differ, this is an error. It is also an error if there are comments inside { } or [ ],
-// because the printer drops these.
+// This file changes the text of a scenario file as its author would. It preserves comments, the order of the keys and
+// unchanged lines. The syntax tree of github.com/goccy/go-yaml makes the changes and prints the text. Its printer loses
+// spaces before comments and some empty lines, which asWritten restores. At the end, the new text is compared with a
+// format.Document to which the same changes were made; if they differ, this is an error. It is also an error if there
+// are comments inside { } or [ ], because the printer drops these.
 
 package advise
 

@@ -20,9 +20,9 @@ import (
 
 // assembly builds a random scenario: a protocol, servers, work, and any settings that the format accepts with them.
 // Each value is drawn from the values that its key accepts. The plan targets faults at events of a fault-free run. The
-// lengths of these faults are fractions and multiples of the TTL. The plan also contains decoys that strike anywhere.
-// assembly does not use the catalog, the corpus, the mixes of the searches, or the variations and walks of package
-// claims.
+// durations of these faults are fractions and multiples of the TTL. The plan also contains decoys, which strike
+// anywhere. assembly does not use the catalog, the corpus, the mixes of the searches, or the variations and walks of
+// package claims.
 type assembly struct {
 	t        testing.TB
 	seed     uint64

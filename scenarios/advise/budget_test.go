@@ -17,7 +17,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// within returns the advice of a search whose budget is used up after a number of runs, and how many runs it made.
+// within returns the advice of a search whose budget is used up after a number of runs, and the number of runs that the
+// search performed.
 func within(t *testing.T, ctx context.Context, s *scenarios.Scenario, runs, workers int) (r *Report, spent int) {
 	t.Helper()
 	var used atomic.Int64

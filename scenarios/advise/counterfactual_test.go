@@ -11,7 +11,7 @@ import (
 )
 
 // These are the seeds of the first assembled scenario in the default test and in the full test. The full test starts at
-// a seed that was never used during development.
+// a seed that no search has used before.
 const (
 	everydayAssembly = 1
 	fullAssembly     = 15_100_000

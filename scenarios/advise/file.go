@@ -108,7 +108,7 @@ func (b *subject) expectations(doc *format.Document) (list []edit, err error) {
 	return list, nil
 }
 
-// expectation returns the edits for one law that had the given outcomes. An expectation that is met stays. A law that
+// expectation returns the edits for one law that had the given outcomes. An expectation that is met is kept. A law that
 // the file does not name needs an entry only if it is broken.
 func (b *subject) expectation(law checker.Law, seen map[string]bool, missed bool) []edit {
 	path := "expect." + string(law)

@@ -218,7 +218,7 @@ func nearExpiry(events []history.Event, i int, millis history.Time) bool {
 }
 
 // nearCron reports whether event i happened within the given number of milliseconds after a periodic search for expired
-// keys that found one.
+// keys, if this search found an expired key.
 func nearCron(events []history.Event, i int, millis history.Time) bool {
 	const every = 100 * 1e6 // Redis' default, hz 10 (redis.conf)
 	at := events[min(i, len(events)-1)].Time

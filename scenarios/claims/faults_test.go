@@ -38,7 +38,7 @@ func asTheSame(t *testing.T, relation string, few, many int,
 }
 
 // splittable reports whether a fault can be replaced by two consecutive faults. A drift cannot be split: its rate would
-// be set once more in the middle, and each time the clock is rounded to whole nanoseconds.
+// be set once more in the middle, and whenever a rate is set, the clock is rounded to whole nanoseconds.
 func splittable(f *nemesis.Fault) bool {
 	return f.Trigger.Point == "" && !f.Trigger.Message.Named() && f.For > 1 && (f.Kind == nemesis.Cut ||
 		f.Kind == nemesis.Pause || f.Kind == nemesis.DelayLink || f.Kind == nemesis.SlowFsync)

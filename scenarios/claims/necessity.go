@@ -137,8 +137,8 @@ func (n *Necessity) names(s *Story) [][]int {
 	return named
 }
 
-// longestFirst returns the indices of the faults, sorted so that a fault never comes before one whose line is longer
-// and contains its own.
+// longestFirst returns the indices of the faults, sorted so that a fault whose line contains the line of another fault
+// comes before it.
 func longestFirst(faults []nemesis.Fault) []int {
 	places := make([]int, len(faults))
 	for i := range places {

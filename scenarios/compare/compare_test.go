@@ -228,8 +228,8 @@ func TestEveryProtocolIsCompared(t *testing.T) {
 	}
 }
 
-// TestFsyncAlwaysCostsRedlockItsSpeed checks that a Redlock whose servers fsync before each answer is slower by the
-// time of one fsync for each server.
+// TestFsyncAlwaysCostsRedlockItsSpeed checks that a Redlock whose servers fsync before each answer takes longer to
+// acquire, by one fsync for each server.
 func TestFsyncAlwaysCostsRedlockItsSpeed(t *testing.T) {
 	p50 := map[string]time.Duration{}
 	for _, row := range comparison(t).Locks {

@@ -11,7 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// comparedLaws are the laws that have a column for every trouble. The first law decides whether a lock survives.
+// comparedLaws are the laws that have a column for every trouble (see Trouble). The first law decides whether a lock
+// survives.
 var comparedLaws = [...]checker.Law{checker.ResourceSafety, checker.MutualExclusion, checker.LeaseExclusion,
 	checker.DeadlockFreedom}
 
