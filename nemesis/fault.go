@@ -22,7 +22,7 @@
 //     -update adds its line and its weight to FORMAT.md.
 //   - Its test, kind_NAME_test.go, adds a line, with the fault that the line means, to the table that tests the
 //     grammar.
-//   - A new kind that can be drawn changes the faults drawn for every seed. Renew the golden files with -update. A
+//   - A new kind that can be drawn changes the faults drawn for every seed. Rewrite the golden files with -update. A
 //     mutant in scenarios/corpus/mutants.go may now be caught by a later seed than the one stated there.
 //
 // A program with an incomplete definition panics at start. kind_stall_test.go is an example of a new kind; all tests of
@@ -64,7 +64,7 @@ type Fault struct {
 	Lock history.Lock
 	// OneWay (Cut only) means that only messages from Left to Right are stopped.
 	OneWay bool
-	// By is a duration. Jump: how far the clock jumps; backwards if negative, never zero. DelayLink, DelayMessage: how
+	// By is a duration. Jump: how far the clock jumps; backward if negative, never zero. DelayLink, DelayMessage: how
 	// much later a message arrives; positive. SlowFsync: how much longer an fsync takes; positive.
 	By time.Duration
 	// PPM (Drift only) is the change of the clocks' rate in parts per million. It is never zero, negative for a slower

@@ -202,7 +202,7 @@ func (s *section) run() bool {
 	return work() && s.stay()
 }
 
-// nested calls a function that acquires the lock itself and releases it afterwards, although its caller already holds
+// nested calls a function that acquires the lock itself and releases it afterward, although its caller already holds
 // the lock.
 func (s *section) nested() bool {
 	if h := s.guard(); h.Reenter(s.env, h.hold) {

@@ -66,8 +66,8 @@ func (s *Servers) names() []sim.ProcessID {
 	return names
 }
 
-// dialled returns the servers that a client can connect to, with the Sentinel at the end.
-func (s *Servers) dialled() []sim.ProcessID {
+// dialed returns the servers that a client can connect to, with the Sentinel at the end.
+func (s *Servers) dialed() []sim.ProcessID {
 	if s.watched() {
 		return append(s.names(), Observer)
 	}

@@ -254,7 +254,7 @@ func (r *Runner) run(p nemesis.Plan) (Result, error) {
 		r.clients = append(r.clients, r.addClient(&s.Clients[i]))
 	}
 	if r.host != nil {
-		r.host.Begin(w, s.Servers.dialled())
+		r.host.Begin(w, s.Servers.dialed())
 	}
 	r.beginWatch()
 	var sent *[]nemesis.Sent

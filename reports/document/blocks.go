@@ -211,8 +211,8 @@ func (b Section) HTML(p *html.Writer) {
 // of the text, below a rule.
 type More struct{ Block }
 
-// Labelled is a block that has only lines with labels when it is written as text.
-type Labelled struct{ Block }
+// Labeled is a block that has only lines with labels when it is written as text.
+type Labeled struct{ Block }
 
 // Columns is a list of sections. A page shows them side by side if it is wide enough.
 type Columns []Section

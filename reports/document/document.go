@@ -125,7 +125,7 @@ type column struct {
 }
 
 func (c *column) block(b Block) {
-	begins, ends := labelled(b)
+	begins, ends := labeled(b)
 	c.put(begins, ends, func() { b.Text(c.Writer) })
 }
 
@@ -141,21 +141,21 @@ func (c *column) put(begins, ends bool, write func()) {
 	c.begun, c.labels = true, ends
 }
 
-// labelled reports whether the first line of a block has a label, and whether its last line has one.
-func labelled(b Block) (begins, ends bool) {
+// labeled reports whether the first line of a block has a label, and whether its last line has one.
+func labeled(b Block) (begins, ends bool) {
 	switch b := b.(type) {
 	case Facts:
 		labels := b.cells() == labelCells // facts with wider names are separated from other blocks by an empty line
 		return labels, labels
-	case Plan, Command, Metrics, Labelled:
+	case Plan, Command, Metrics, Labeled:
 		return true, true
 	case InText:
-		return labelled(b.Block)
+		return labeled(b.Block)
 	case Columns:
-		return labelled(Section{Body: b.blocks()})
+		return labeled(Section{Body: b.blocks()})
 	case Section:
 		for i, one := range shown(b.Body) {
-			first, last := labelled(one)
+			first, last := labeled(one)
 			if ends = last; i == 0 {
 				begins = first
 			}

@@ -1,9 +1,9 @@
 // Package plot draws diagrams with two axes as SVG or PNG. A diagram has areas, with lines and marks drawn over them,
 // and a legend.
 //
-// Goals: the same diagram is always drawn as the same bytes; for SVG, on every platform. On a page, the diagram uses
-// the colors of the page and so follows the theme. Everything that a color expresses is also expressed by a shape. A
-// float64() around a product keeps compilers from fusing the product with a sum, which would round differently.
+// Goals: the same diagram always gives the same bytes and, as SVG, gives them on every platform. On a page, the diagram
+// uses the colors of the page and so follows the theme. Everything that a color expresses is also expressed by a shape.
+// A float64() around a product keeps compilers from fusing the product with a sum, which would round differently.
 //
 // Non-goals: other diagrams. gonum.org/v1/plot is not used: its colors are constants, its pictures have no name for a
 // screen reader, its sums are rounded differently on different platforms, and it adds 7 MB to the program and 9 s of

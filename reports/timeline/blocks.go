@@ -22,7 +22,7 @@ type Timeline struct {
 // is first shown.
 func New(arrange func() *Lanes) *Timeline { return &Timeline{lanes: sync.OnceValue(arrange)} }
 
-// Text draws the history with time running downwards.
+// Text draws the history with time running downward.
 func (t *Timeline) Text(p *text.Writer) { t.lanes().draw(p) }
 
 // HTML draws the history with time running to the right.

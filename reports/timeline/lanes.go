@@ -1,14 +1,15 @@
-// Package timeline draws one history: as text with time running downwards, and as a picture for a page with time
-// running to the right.
+// Package timeline draws one history: as text with time running downward, and as a picture for a page with time running
+// to the right.
 //
 // Goals: a reader sees how a critical section outlives its lease; every event in the witness of a violation is shown;
 // equal histories give identical texts and pages. Non-goals: checking a history (package checker), and the rest of a
 // report.
 //
-// A history is first arranged in lanes (lanes, arrange): which client was in which section and under which lease, which
-// keys the servers held, and which faults struck. The text consists of rows (rows, fold) beside columns (columns, text,
-// text_legend). The picture consists of shapes on a scale (scale, true_scale, axis, chart, chart_lanes, tips). It is
-// written as SVG (chart_svg) for a script (chart.js), with the colors of reports/html.
+// A history is first arranged in lanes (lanes.go, arrange.go), which show which client was in which section and under
+// which lease, which keys the servers held, and which faults struck. The text consists of rows (rows.go, fold.go)
+// beside columns (columns.go, text.go, text_legend.go). The picture consists of shapes on a scale (scale.go,
+// true_scale.go, axis.go, chart.go, chart_lanes.go, tips.go). It is written as SVG (chart_svg.go) for a script
+// (chart.js), with the colors of reports/html.
 package timeline
 
 import (

@@ -14,7 +14,7 @@ const (
 	mostLinesBroken = 60
 )
 
-// draw draws the run with time running downwards. The lanes are on the left, and the words that describe the events are
+// draw draws the run with time running downward. The lanes are on the left, and the words that describe the events are
 // on the right.
 func (l *Lanes) draw(p *text.Writer) {
 	s := story(l, p.Width() >= 110)

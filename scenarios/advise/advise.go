@@ -7,9 +7,9 @@
 // merely alters the random choices, or if it adds a server that no fault names.
 //
 // A change is rejected if it breaks a promise that the lock kept before, under the same faults or under random faults
-// of all kinds. It is also rejected if no run shows anymore that the lock keeps some promise. A third reason is that
-// clients give up on locks that they acquired without the change: a lock that nobody acquires keeps no promise.
-// Violations that no lock can prevent do not count against a change, but they are reported.
+// of all kinds. It is also rejected if no run shows any longer that the lock keeps some promise, or if clients give up
+// on locks that they acquired without the change: a lock that nobody acquires keeps no promise. Violations that no lock
+// can prevent do not count against a change, but they are reported.
 //
 // Most changes fail soon. Of the changes that seem to keep every promise, the best are confirmed under many more fresh
 // faults. Only a confirmed change is reported to keep every promise.
@@ -18,9 +18,9 @@
 // without any fault, the advice is about the promises that break in that case. For any other file it is about all
 // promises.
 //
-// Goals: no advice that was not tried. Changes come from the tables of the format, so a new key is tried without a line
-// of code here. Non-goals: the effort of the people who carry out a change, and changes to what the clients do, because
-// these are not changes to the lock.
+// Goals: every change that is advised has been tried. Changes come from the tables of the format, so a new key is tried
+// without a line of code here. Non-goals: the effort of the people who carry out a change, and changes to what the
+// clients do, because these are not changes to the lock.
 package advise
 
 import (

@@ -150,7 +150,7 @@ func (o *Odds) plan(s *scenarios.Scenario, losses []nemesis.Fault, seed uint64) 
 }
 
 // oddsScenario returns the scenario for the runs. client-2 begins after all failovers. If it began earlier, it might
-// get the lock from a master that is deposed afterwards, and this grant would block its own next attempt.
+// get the lock from a master that is deposed afterward, and this grant would block its own next attempt.
 func oddsScenario(o *Odds) string {
 	replicas := 1
 	if o.By == ByRestart {

@@ -109,7 +109,7 @@ func (r *Run) conditions(v *views, picture *timeline.Timeline) document.Columns 
 			document.OnPage{Block: slices.Concat(onPage, notes)})
 	}
 	plan.Body = append(plan.Body, document.OnPage{Block: v},
-		document.InText{Block: document.Labelled{Block: leftOut{v, picture}}})
+		document.InText{Block: document.Labeled{Block: leftOut{v, picture}}})
 	all := document.Columns{plan}
 	if len(r.Metrics) > 0 {
 		all = append(all, document.Section{Heading: "Metrics",
