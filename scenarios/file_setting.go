@@ -20,7 +20,8 @@ type table[T any] struct {
 	note func(path string, place format.Place)
 	// refuse, if set, returns why a word is not allowed as the value of a setting, and what to write instead.
 	refuse func(k *format.Key[T], word string) string
-	// absent lists the settings that only other protocols have, by path, with what to write instead.
+	// absent lists the settings that only other protocols have. Each is named by its path and says what to write
+	// instead.
 	absent []field
 }
 

@@ -61,7 +61,7 @@ type span struct {
 // covers reports whether the span is in progress right after the event at pos.
 func (s span) covers(pos int) bool { return s.First <= pos && pos < s.Last }
 
-// clientLane is what one client did, or a part of it if the client has several lanes.
+// clientLane shows what one client did, or a part of it if the client has several lanes.
 type clientLane struct {
 	Process  history.Process
 	Name     string // name of the lane: the client's name, followed by a number if the client has several lanes
@@ -111,7 +111,7 @@ type call struct {
 	Result  history.Type // zero if it never returned
 }
 
-// serverLane is what one lock server stored.
+// serverLane shows what one lock server stored.
 type serverLane struct {
 	Process history.Process
 	Keys    []keySpan

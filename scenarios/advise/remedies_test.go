@@ -360,7 +360,7 @@ var confirmations = []confirmation{
 var fencing = []string{"resource.fencing: on", "lock.protocol: fenced and resource.fencing: on",
 	"lock.protocol: etcd and resource.fencing: on"}
 
-// nothing makes no change. It is for a remedy that says that nothing needs to be changed.
+// nothing makes no change. It is used for a remedy that says that nothing needs to be changed.
 func nothing(*subject, *nemesis.Plan) []edit { return nil }
 
 // byMajority makes locks and extensions depend on a majority of the servers.

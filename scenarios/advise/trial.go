@@ -57,7 +57,7 @@ func (b *subject) patient(s scenarios.Scenario) *scenarios.Scenario {
 	return &s
 }
 
-// patience is how many times as long as the scenario's time limit a run may last.
+// patience is the time for which a run may last, as a multiple of the scenario's time limit.
 const patience = 2
 
 // run runs a plan, judges the run and adds the result to a trial. If the clients' own program fails in the run, every

@@ -13,7 +13,7 @@ type Stage struct {
 	Portion uint64 `json:"portion"`
 }
 
-// Part is the result of positions First to First+Size-1 of a stage.
+// Part is the result of the positions of a stage from First to First+Size-1.
 type Part struct {
 	First uint64 `json:"first"`
 	Size  uint64 `json:"size"`
@@ -32,6 +32,6 @@ type Hands interface {
 
 // Worker carries out the positions of the stages of one search.
 type Worker interface {
-	// Make carries out positions first to first+size-1 of a stage and returns their result in encoded form.
+	// Make carries out the positions of a stage from first to first+size-1. It returns their result in encoded form.
 	Make(ctx context.Context, s Stage, first, size uint64) (value []byte, err error)
 }

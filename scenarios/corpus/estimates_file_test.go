@@ -127,7 +127,7 @@ func TestRowsAreNearIfTheirIntervalsOverlap(t *testing.T) {
 	}
 }
 
-// estimatesHead returns the header rows of the table.
+// estimatesHead returns the header rows of the table in ESTIMATES.md.
 func (c *Corpus) estimatesHead() []string {
 	columns := c.columns()
 	titles := []string{"lock", "mutant"}
@@ -145,7 +145,7 @@ func (c *Corpus) estimatesRow(m *MutantResult) string {
 	return fmt.Sprintf("| %s | %s | %s |", m.Of, m.Name, strings.Join(c.numbers(m), " | "))
 }
 
-// estimates returns the table, followed by its totals.
+// estimates returns the table in ESTIMATES.md, followed by its totals.
 func (c *Corpus) estimates() string {
 	lines := c.estimatesHead()
 	for i := range c.Mutants {

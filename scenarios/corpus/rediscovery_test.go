@@ -106,7 +106,7 @@ func (s stated) cells() string {
 	return fmt.Sprintf("| %s | %s | %s | ", s.scenario, s.law, cause)
 }
 
-// rediscoveryRow returns a row of the table.
+// rediscoveryRow returns a row of the table in REDISCOVERY.md.
 func rediscoveryRow(s stated, e estimate) string {
 	on := ""
 	if tuned(s.scenario) {
@@ -180,7 +180,7 @@ func TestTheSearchFindsWhatTheCatalogueStates(t *testing.T) {
 	}
 }
 
-// rediscovery returns the table, followed by its summary.
+// rediscovery returns the table in REDISCOVERY.md, followed by its summary.
 func rediscovery(t *testing.T, catalogue []*scenarios.Scenario) string {
 	lines := []string{"| scenario | law | cause | found | mean schedules | 90 % interval | tuned on |",
 		"|---|---|---|---|---|---|---|"}
@@ -203,7 +203,7 @@ func rediscovery(t *testing.T, catalogue []*scenarios.Scenario) string {
 	return strings.Join(lines, "\n") + "\n\n" + sums[true].String("tuned on") + sums[false].String("not tuned on")
 }
 
-// summary is a summary of rows of the table.
+// summary summarizes rows of the table in REDISCOVERY.md.
 type summary struct {
 	rows, unmet, rare int
 	logs              float64

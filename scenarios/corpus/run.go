@@ -260,7 +260,7 @@ type worker struct {
 	locks map[string]*search.Worker
 }
 
-// Make performs size items of a stage, beginning with the position first.
+// Make carries out the positions of a stage from first to first+size-1.
 func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64) ([]byte, error) {
 	if s.Name == mutantsStage {
 		return w.mutants(ctx, first, size)
