@@ -159,7 +159,7 @@ func (f *Fault) duration() (d time.Duration, ends bool) {
 		return f.Restart, f.Restart > 0
 	case f.Kind.Endless():
 		return f.For, f.For > 0
-	default: // a fault without a length ends at once
+	default: // a fault without a duration ends at once
 		return f.For, true
 	}
 }

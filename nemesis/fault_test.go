@@ -10,15 +10,15 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// meant is a line together with the fault that it stands for.
-type meant struct {
+// grammarLine is a line together with the fault that it stands for.
+type grammarLine struct {
 	line  string
 	fault Fault
 }
 
 // grammar lists the documented lines that define the grammar, with the faults for which they stand. The test file of
 // each newer kind adds its own lines.
-var grammar = []meant{
+var grammar = []grammarLine{
 	{"pause client-1 for 15s after acquired",
 		Fault{Kind: Pause, Target: "client-1", For: 15 * time.Second, Trigger: Trigger{Point: sim.Acquired, Pass: 1}}},
 	{"pause redis-2 for 3s at 1.2s",

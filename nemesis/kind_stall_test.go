@@ -29,7 +29,7 @@ var Stall = register(definition{
 })
 
 func init() {
-	grammar = append(grammar, meant{"stall redis-2 for 3s at 1.2s",
+	grammar = append(grammar, grammarLine{"stall redis-2 for 3s at 1.2s",
 		Fault{Kind: Stall, Target: "redis-2", For: 3 * time.Second, Trigger: Trigger{Time: 1200 * time.Millisecond}}})
 }
 

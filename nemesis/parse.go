@@ -157,7 +157,7 @@ func (p *parser) unexpected() {
 			msg += w.what
 		}
 		if w.what == aProcess && p.known != nil {
-			meant = p.known.meant(found, anyRole)
+			meant = p.known.closest(found, anyRole)
 		}
 		near = append(near, w.words...)
 	}

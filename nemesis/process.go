@@ -42,9 +42,9 @@ func isNumber(s string) bool {
 	return s != "" && s[0] != '0' && strings.Trim(s, "0123456789") == ""
 }
 
-// meant returns the process of the run that the user probably meant by text. It considers only processes whose role
+// closest returns the process of the run that the user probably meant by text. It considers only processes whose role
 // satisfies isTarget. If no name is similar, it returns "".
-func (n *Names) meant(text string, isTarget func(role) bool) string {
+func (n *Names) closest(text string, isTarget func(role) bool) string {
 	names := n.namesWith(isTarget)
 	if name := processMeant(text); slices.Contains(names, name) {
 		return name

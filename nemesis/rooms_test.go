@@ -89,8 +89,8 @@ func TestEveryKindIsDrawnWrittenAndShrunkLikeItsTwin(t *testing.T) {
 		own := drawn(t, k, many, nil)
 		others := drawn(t, twin, many, nil)
 		alike(t, "drawn", own, others)
-		alike(t, "drawn without some", drawn(t, k, many, without(t, k, " of clients")),
-			drawn(t, twin, many, without(t, twin, " of clients")))
+		alike(t, "drawn without some", drawn(t, k, many, excluding(t, k, " of clients")),
+			drawn(t, twin, many, excluding(t, twin, " of clients")))
 		for n, f := range own {
 			o := others[n]
 			back, err := nemesis.ParseFor(o.String(), names)
@@ -105,8 +105,8 @@ func TestEveryKindIsDrawnWrittenAndShrunkLikeItsTwin(t *testing.T) {
 	}
 }
 
-// without returns a function that excludes faults of a kind from a mix.
-func without(t *testing.T, k nemesis.Kind, which string) func(*draw.Mix) {
+// excluding returns a function that excludes faults of a kind from a mix.
+func excluding(t *testing.T, k nemesis.Kind, which string) func(*draw.Mix) {
 	return func(m *draw.Mix) {
 		x, err := nemesis.ParseExclusion(k.String() + which)
 		if err != nil {

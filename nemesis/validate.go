@@ -154,7 +154,7 @@ func (v *validator) checkRole(p sim.ProcessID, of roles) {
 	r := v.known.role(p)
 	switch {
 	case r == unknown:
-		v.failNear(string(p), "no process of this run is called "+string(p), v.known.meant(string(p), of.right))
+		v.failNear(string(p), "no process of this run is called "+string(p), v.known.closest(string(p), of.right))
 	case !of.right(r):
 		v.failWord(string(p), "expected "+of.what+", but "+string(p)+" is "+r.String())
 	}

@@ -120,7 +120,7 @@ func Wired() (list []Servers) {
 	return list
 }
 
-// backendNames lists the settings that select the kind of servers. A file has exactly one of them.
+// backendNames lists the settings that select the kind of server. A file has exactly one of them.
 func backendNames() (names []string) {
 	for _, b := range backends {
 		names = append(names, string(b.Kind))

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// family returns a name for the kind of servers that a scenario's lock uses.
+// family returns a name for the kind of server that a scenario's lock uses.
 func family(s *Scenario) string {
 	switch {
 	case s.Servers.Backend == locks.OnEtcd:
@@ -24,7 +24,7 @@ func family(s *Scenario) string {
 	return "Redis"
 }
 
-// TestEveryLawIsBrokenAndKeptInEachFamily checks for each kind of servers that each law catches a broken lock and
+// TestEveryLawIsBrokenAndKeptInEachFamily checks for each kind of server that each law catches a broken lock and
 // passes a sound one. The locks come from the catalog and from familyVariants.
 func TestEveryLawIsBrokenAndKeptInEachFamily(t *testing.T) {
 	seen := map[string]map[checker.Law]map[checker.Outcome]string{}

@@ -47,7 +47,7 @@ type Scenario struct {
 
 // Servers are the lock servers.
 type Servers struct {
-	Backend locks.Backend // the kind of servers
+	Backend locks.Backend // the kind of server
 	N       int           // number of Redis masters, or of members of a cluster: redis-1 …
 	// replicas of each master: redis-1-replica-1 …; default 0. With replicas there is a Sentinel, but not in a Cluster
 	Replicas    int

@@ -24,9 +24,9 @@ func parse(t *testing.T, text string) *Scenario {
 	return s
 }
 
-// late lists seeds with which set-nx-px, fair and other protocols break lease-exclusion if they count the lease from a
-// late reply.
-var late = []uint64{1079, 2499, 3757}
+// lateSeeds lists seeds with which set-nx-px, fair and other protocols break lease-exclusion if they count the lease
+// from a late reply.
+var lateSeeds = []uint64{1079, 2499, 3757}
 
 func TestEveryProtocolsFileComesOutAsItSays(t *testing.T) {
 	for _, k := range Kinds() {
@@ -34,8 +34,8 @@ func TestEveryProtocolsFileComesOutAsItSays(t *testing.T) {
 		runner := NewRunner(s)
 		for i := range uint64(testkit.Size(3, 12, 1000)) {
 			seed := i
-			if i < uint64(len(late)) {
-				seed = late[i]
+			if i < uint64(len(lateSeeds)) {
+				seed = lateSeeds[i]
 			}
 			r, err := runner.Run(s.Plan(seed))
 			if err != nil {

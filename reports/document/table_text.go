@@ -62,7 +62,7 @@ func (l *layout) measure(t *Table) {
 		}
 	}
 	for _, g := range t.groups() {
-		more := max(0, text.Cells(t.Columns[g.from].Group.Title)-l.through(t, g))
+		more := max(0, text.Cells(t.Columns[g.from].Group.Title)-l.widthOf(t, g))
 		if t.Columns[g.from].figures() {
 			l.wide[g.from] += more
 		} else {
@@ -74,8 +74,8 @@ func (l *layout) measure(t *Table) {
 // figures reports whether the column's cells are right-aligned.
 func (c *Column) figures() bool { return !c.Words && c.Short == "" }
 
-// through returns the total width of the columns in a span, in cells.
-func (l *layout) through(t *Table, s span) int {
+// widthOf returns the total width of the columns in a span, in cells.
+func (l *layout) widthOf(t *Table, s span) int {
 	cells := l.wide[s.from]
 	for i := s.from + 1; i < s.to; i++ {
 		cells += t.gap(i) + l.wide[i]
@@ -99,7 +99,7 @@ func (l *layout) place(t *Table, width int) {
 	}
 	end, begin := width, l.sign+l.name
 	for _, g := range t.groups() {
-		if begin+gap+l.through(t, g) <= width {
+		if begin+gap+l.widthOf(t, g) <= width {
 			end = l.add(t, g, end, width)
 			continue
 		}
@@ -112,7 +112,7 @@ func (l *layout) place(t *Table, width int) {
 // add puts a range of columns into the last part of the table. If they do not fit, it puts them into a new part. end is
 // the cell at which the last part ended before; add returns the cell at which the last part ends now.
 func (l *layout) add(t *Table, columns span, end, width int) int {
-	need, last := l.through(t, columns), len(t.Columns)-1
+	need, last := l.widthOf(t, columns), len(t.Columns)-1
 	if columns.to > last && t.Columns[last].Words {
 		need -= l.wide[last] - min(l.wide[last], wordsLeast)
 	}

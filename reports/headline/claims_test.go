@@ -145,20 +145,20 @@ func crowded(r *claims.Run, f *checker.Finding, text string) (rest, wrong string
 	return strings.Replace(text, m[0], "", 1), ""
 }
 
-// never is a duration longer than any run.
-const never = history.Never
+// noEnd is a duration longer than any run.
+const noEnd = history.Never
 
 // overlapTime returns how long all the sections overlapped: from the last beginning to the first end. If none of them
-// ended, it returns the constant never.
+// ended, it returns noEnd.
 func overlapTime(h *history.History, sections ...*claims.Section) history.Time {
-	end := never
+	end := noEnd
 	for _, s := range sections {
 		if s.End != claims.Open {
 			end = min(end, h.Events[s.End].Time)
 		}
 	}
-	if end == never {
-		return never
+	if end == noEnd {
+		return noEnd
 	}
 	return end - h.Events[sections[len(sections)-1].Grants[0]].Time
 }
@@ -170,7 +170,7 @@ func lasting(m []string) func(history.Time) bool {
 	case strings.HasSuffix(m[0], "moment"):
 		return func(long history.Time) bool { return long == 0 }
 	case m[1] == "":
-		return func(long history.Time) bool { return long == never }
+		return func(long history.Time) bool { return long == noEnd }
 	}
 	unit := map[string]float64{"s": 1e9, "ms": 1e6, "µs": 1e3}[m[2]]
 	_, decimals, _ := strings.Cut(m[1], ".")
@@ -189,8 +189,8 @@ func pausedPast(h *history.History, p history.Process) bool {
 		if e.Process != history.Nemesis || e.Type != history.Invoke || e.F != history.Pause || !e.Fault.Strikes(p) {
 			continue
 		}
-		over := never
-		for j := i; j < len(h.Events) && over == never; j++ {
+		over := noEnd
+		for j := i; j < len(h.Events) && over == noEnd; j++ {
 			if o := &h.Events[j]; o.Process == history.Nemesis && o.Type == history.OK && o.Value == e.Value {
 				over = o.Time
 			}

@@ -39,9 +39,9 @@ func Broken(h *history.History, f *checker.Finding) string {
 	words := ""
 	switch f.Law {
 	case checker.MutualExclusion:
-		words = withReason(s.inside(), s.why())
+		words = withReason(s.inside(), s.reason())
 	case checker.LeaseExclusion:
-		words = withReason(s.sameSituation("was", "were", "promised "+s.lock()), s.why())
+		words = withReason(s.sameSituation("was", "were", "promised "+s.lock()), s.reason())
 	case checker.ResourceSafety:
 		words = s.data()
 	case checker.Ownership:

@@ -23,8 +23,8 @@ var clashes = []checker.CauseKind{checker.CountedWithoutQuorum, checker.GrantedB
 	checker.LostInFailover, checker.Evicted, checker.RemovedByOperator, checker.SessionExpired,
 	checker.CauseNotRecorded}
 
-// given lists the causes that the checker can give for each law.
-var given = map[checker.Law][]checker.CauseKind{
+// causesOf lists the causes that the checker can give for each law.
+var causesOf = map[checker.Law][]checker.CauseKind{
 	checker.LeaseExclusion: clashes,
 	checker.MutualExclusion: append([]checker.CauseKind{checker.HolderOutlivedLease, checker.NeverRenewed,
 		checker.WaitedForOther}, clashes...),
@@ -84,7 +84,7 @@ func TestEveryCauseHasAHeadline(t *testing.T) {
 	kinds, variants := declared(t)
 	seen, seenVariants := map[string]bool{}, map[string]bool{}
 	sentences := map[string]checker.Cause{}
-	for law, causes := range given {
+	for law, causes := range causesOf {
 		for _, kind := range causes {
 			seen[string(kind)] = true
 			for _, detail := range append([]string{}, orPlain(details[kind])...) {
@@ -258,7 +258,7 @@ func TestTheGravestLawComesFirst(t *testing.T) {
 	order := append(slices.Clone(checker.Laws), checker.Linearizability)
 	slices.SortFunc(order, func(a, b checker.Law) int { return cmp.Compare(b.Gravity(), a.Gravity()) })
 	for _, law := range order {
-		cause := append(given[law], "no order explains it")[0]
+		cause := append(causesOf[law], "no order explains it")[0]
 		v.Findings = append(v.Findings, checker.Finding{Law: law, Outcome: checker.Violated,
 			Cause: checker.Cause{Kind: cause, Detail: orPlain(details[cause])[0]}})
 		if got, want := Of(&history.History{}, v),

@@ -138,8 +138,8 @@ func (s *story) leaves(e *history.Event, attempts []history.Attempt) bool {
 	return (e.Lock == "" || e.Lock == s.f.Lock) && (e.Attempt == "" || slices.Contains(attempts, e.Attempt))
 }
 
-// why returns the reason why two grants of one lock overlapped.
-func (s *story) why() string {
+// reason returns the reason why two grants of one lock overlapped.
+func (s *story) reason() string {
 	who := s.concerned()
 	switch s.f.Cause.Kind {
 	case checker.CountedWithoutQuorum:

@@ -41,7 +41,7 @@ func (a *Application) Write(w io.Writer) error {
 	frame := newFrame(a.Title)
 	frame.style += a.Style
 	frame.script += a.Script
-	return protect(w, frame.around(Raw(a.Body)), "; "+a.Policy)
+	return protect(w, frame.enclose(Raw(a.Body)), "; "+a.Policy)
 }
 
 // frame is what all pages have: a title, a style sheet, and the script that explains words and copies commands.
@@ -49,8 +49,8 @@ type frame struct{ title, style, script string }
 
 func newFrame(title string) frame { return frame{title, pageStyle, frameScript} }
 
-// around returns a page with the given body.
-func (f *frame) around(body Part) string {
+// enclose returns a page with the given body.
+func (f *frame) enclose(body Part) string {
 	return render(Raw("<!DOCTYPE html>\n"), El("html", Attr("lang", "en"), Newline,
 		El("head", Newline,
 			El("meta", Attr("charset", "utf-8")), Newline,

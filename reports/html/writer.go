@@ -72,5 +72,5 @@ func (p *Writer) Body() string { return p.body.String() }
 
 // WriteDocument writes the whole page. Errors come from w.
 func (p *Writer) WriteDocument(w io.Writer) error {
-	return protect(w, p.frame.around(All(El("main", Newline, Raw(p.Body())), Newline)), "")
+	return protect(w, p.frame.enclose(All(El("main", Newline, Raw(p.Body())), Newline)), "")
 }

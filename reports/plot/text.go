@@ -6,7 +6,7 @@ type text struct {
 	size   float64 // size of the font, in points
 	anchor float64 // where the words are relative to their position: 0 begins there, 0.5 is centered, 1 ends there
 	bold   bool
-	turned bool // whether the words run upwards
+	turned bool // whether the words run upward
 }
 
 // capital is the height of capital letters, as a fraction of the font size.

@@ -253,8 +253,7 @@ func (s *storyline) weigh(pos int, e *history.Event) int16 {
 	return weighKey(e)
 }
 
-// pick returns one of three weights, depending on the event type t: the weight for invoke, for ok, or for any other
-// type.
+// pick returns the weight for an event of type t: one weight for an invocation, one for ok, and one for any other type.
 func pick(t history.Type, invoke, ok, otherwise int16) int16 {
 	switch t {
 	case history.Invoke:

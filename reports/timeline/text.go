@@ -52,7 +52,7 @@ func (l *Lanes) draw(p *text.Writer) {
 }
 
 // body draws the rows with the given indices, and the breaks between them. hidden is the number of omitted rows that
-// are heavy enough to be counted as omissions.
+// are too heavy to be omitted silently.
 func (t *table) body(s *storyline, places []int, shown []row) (body []*text.Line, hidden int) {
 	t.lanes.settle(shown)
 	d := &drawing{table: t, near: t.lanes.near(shown), leased: map[[2]int]bool{}}

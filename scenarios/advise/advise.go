@@ -125,8 +125,8 @@ type Trial struct {
 	GivenUp  int // number of acquires that failed
 }
 
-// wasMet returns the number of runs under the faults that broke the unchanged lock (on the same servers and on others)
-// and under fresh faults.
+// wasMet returns the number of runs in three trials: under the faults that broke the unchanged lock, under the same
+// faults on other servers, and under fresh faults.
 func (t *Tried) wasMet() int { return t.Given.Runs + t.Elsewhere.Runs + t.Fresh.Runs }
 
 // violated returns the number of runs in which a law was violated.
@@ -283,7 +283,7 @@ func (a *Advice) confirm(ctx context.Context) error {
 		}
 		// The unchanged lock runs under the same faults. If it also breaks a promise, this does not count against a
 		// change.
-		err := a.subject.worker(a.Base).fresh(ctx, (1+confirming)*a.Seeds, func() bool { return false })
+		err := a.subject.worker(a.Base).runFresh(ctx, (1+confirming)*a.Seeds, func() bool { return false })
 		if err != nil {
 			return err
 		}

@@ -491,7 +491,7 @@ func TestVariationsAreValid(t *testing.T) {
 		if len(s.Faults) == 0 {
 			continue
 		}
-		v := variation{of: []nemesis.Plan{s.Plan(1)}, known: s.Targets(), longer: 1.5}
+		v := variation{of: []nemesis.Plan{s.Plan(1)}, known: s.Targets(), growth: 1.5}
 		same := 0
 		for seed := range uint64(50) {
 			p, again := v.plan(int(seed), seed), v.plan(int(seed), seed)

@@ -17,9 +17,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// within returns the advice of a search whose budget is used up after a number of runs, and the number of runs that the
-// search performed.
-func within(t *testing.T, ctx context.Context, s *scenarios.Scenario, runs, workers int) (r *Report, spent int) {
+// adviceWithin returns the advice of a search whose budget is used up after a number of runs, and the number of runs
+// that the search performed.
+func adviceWithin(t *testing.T, ctx context.Context, s *scenarios.Scenario, runs, workers int) (r *Report, spent int) {
 	t.Helper()
 	var used atomic.Int64
 	o := Options{From: 1, Seeds: 5, Budget: time.Duration(runs) * time.Second, Crew: campaign.Crew{Workers: workers},
@@ -36,13 +36,13 @@ func within(t *testing.T, ctx context.Context, s *scenarios.Scenario, runs, work
 // the results are the same as without a budget, for any number of workers.
 func TestASearchWithinABudgetSaysWhatItLeftOut(t *testing.T) {
 	s := named(t, "no-elapsed-check")
-	whole, spent := within(t, context.Background(), s, 1_000_000, 1)
+	whole, spent := adviceWithin(t, context.Background(), s, 1_000_000, 1)
 	if whole.OutOfBudget || whole.untried() != "" || whole.Standing() != document.Passed {
 		t.Fatalf("with a budget that suffices: %s", whole.conclusion())
 	}
 	saved, undecided := 0, 0
 	for runs := 1; runs < spent; runs *= testkit.Size(32, 32, 2) {
-		a, _ := within(t, context.Background(), s, runs, 1+2*(runs%2))
+		a, _ := adviceWithin(t, context.Background(), s, runs, 1+2*(runs%2))
 		if !a.OutOfBudget {
 			break
 		}
@@ -205,7 +205,7 @@ faults: [crash client-1 after acquired]
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, _ := within(t, context.Background(), s, 1_000_000, 1)
+	a, _ := adviceWithin(t, context.Background(), s, 1_000_000, 1)
 	said := a.conclusion()
 	if a.Standing() != document.Undecided || strings.Contains(said, "nothing to fix") ||
 		!strings.Contains(said, "not every run could be judged") {

@@ -281,7 +281,7 @@ func (b *subject) protocol(d *locks.Definition) Change {
 			switch {
 			case takes == nil:
 				remove(path)
-			// a timeout that is right for one kind of servers may be too short for another
+			// a timeout that is right for one kind of server may be too short for another
 			case s.Path == "timeout" && d.Backend != b.scenario.Servers.Backend:
 				remove(path)
 			case stated && takes.Form.Kind == format.Word && !slices.Contains(takes.Form.Words, text):

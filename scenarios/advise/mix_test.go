@@ -8,7 +8,7 @@ import (
 )
 
 // TestAMixThatOtherServersCannotSufferIsLeftBehind uses files whose mix has settings that apply only to the file's own
-// kind of servers. A switch to a protocol on any other kind of servers must still be a valid change.
+// kind of server. A switch to a protocol on any other kind of server must still be a valid change.
 func TestAMixThatOtherServersCannotSufferIsLeftBehind(t *testing.T) {
 	for _, mix := range []string{"{with: [flush, evict key], faults: 3}", "{slow-fsync: 1ms..2ms, faults: 3}"} {
 		b, err := newSubject(parsed(t, "name: x\nservers: {redis: 1}\nlock: {protocol: set-nx-px}\nmix: "+mix+"\n"),

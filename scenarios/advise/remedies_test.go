@@ -643,9 +643,9 @@ func (c *confirmation) helps(t *testing.T, b *subject, try try, f *checker.Findi
 	return try.made.Given.Runs > 0 && !slices.ContainsFunc(try.made.Given.Findings, broken)
 }
 
-// further lists scenarios that are not in the catalog. In some of them, clocks drift by more than the allowance. In
-// others, a release does nothing.
-var further = []string{`name: no-release
+// moreScenarios lists scenarios that are not in the catalog. In some of them, clocks drift by more than the allowance.
+// In others, a release does nothing.
+var moreScenarios = []string{`name: no-release
 servers: {redis: 1}
 clients: 2
 lock: {protocol: set-nx-px, release: nothing}

@@ -156,7 +156,7 @@ func (b *subject) shrunk(p nemesis.Plan, f tallied) (nemesis.Plan, error) {
 func (b *subject) asItIs(ctx context.Context) (*Tried, error) {
 	t := &Tried{scenario: b.patient(*b.scenario)}
 	w := b.worker(t)
-	err := w.given(ctx, nil)
+	err := w.runGiven(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func (b *subject) asItIs(ctx context.Context) (*Tried, error) {
 	if t.Left = b.broken; len(b.broken) == 0 {
 		return t, nil
 	}
-	if err = w.fresh(ctx, b.options.Seeds, func() bool { return false }); err == nil {
+	if err = w.runFresh(ctx, b.options.Seeds, func() bool { return false }); err == nil {
 		err = w.runOthers(ctx)
 	}
 	if err == nil {

@@ -163,7 +163,7 @@ func TestRemediesAreConfirmed(t *testing.T) {
 	for _, name := range scenarios.Names() {
 		all = append(all, named(t, name))
 	}
-	for _, text := range further {
+	for _, text := range moreScenarios {
 		all = append(all, parsed(t, text))
 	}
 	seeds := testkit.Size(1, 1, 3)

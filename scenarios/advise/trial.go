@@ -99,8 +99,8 @@ func hopeless(t *Trial, laws []checker.Law) bool {
 	return len(laws) > 0 && !slices.ContainsFunc(laws, func(l checker.Law) bool { return t.violated(l) == 0 })
 }
 
-// given runs the plans that broke the unchanged lock. It stops early when all given laws are broken.
-func (w *worker) given(ctx context.Context, until []checker.Law) error {
+// runGiven runs the plans that broke the unchanged lock. It stops early when all given laws are broken.
+func (w *worker) runGiven(ctx context.Context, until []checker.Law) error {
 	t := w.tried
 	for ; t.given < len(w.plans) && ctx.Err() == nil && !hopeless(&t.Given, until); t.given++ {
 		p := w.plans[t.given]
@@ -161,8 +161,8 @@ func (w *worker) strike(to *Trial, p nemesis.Plan, with counterparts) error {
 	return w.run(to, q)
 }
 
-// fresh runs new plans until it has run the given number of them, or until stop returns true.
-func (w *worker) fresh(ctx context.Context, upTo int, stop func() bool) error {
+// runFresh runs new plans until it has run the given number of them, or until stop returns true.
+func (w *worker) runFresh(ctx context.Context, upTo int, stop func() bool) error {
 	t := w.tried
 	draw, err := w.freshPlans()
 	if draw == nil {
@@ -187,7 +187,7 @@ func (w *worker) freshPlans() (func(i int) nemesis.Plan, error) {
 	var vary *variation
 	if w.own {
 		known := t.scenario.Targets()
-		v := variation{known: known, longer: float64(longestTTL(t.scenario)) / float64(longestTTL(w.scenario))}
+		v := variation{known: known, growth: float64(longestTTL(t.scenario)) / float64(longestTTL(w.scenario))}
 		for _, with := range w.castings(w.plans[0]) {
 			p, _ := translated(w.plans[0], t.scenario, with, restartOf(t.Changes))
 			if len(p.Faults) > 0 && p.Validate(known) == nil {
@@ -332,14 +332,14 @@ func (b *subject) try(ctx context.Context, base *Tried, changes []Change, wanted
 		return t, nil
 	}
 	w := b.worker(t)
-	if err := w.given(ctx, wanted); err != nil {
+	if err := w.runGiven(ctx, wanted); err != nil {
 		return nil, err
 	}
 	b.judge(base, t)
 	unmended := func() bool {
 		return !slices.ContainsFunc(t.Mended, func(l checker.Law) bool { return b.mends(base, t, l) })
 	}
-	err := w.fresh(ctx, b.options.Seeds, unmended)
+	err := w.runFresh(ctx, b.options.Seeds, unmended)
 	if err == nil {
 		err = w.runElsewhere(ctx, unmended)
 	}
@@ -367,12 +367,12 @@ func (b *subject) confirm(ctx context.Context, a *Advice, t *Tried) error {
 		b.judge(a.Base, t)
 		return keeps && !a.seemsToKeep(t) || len(t.Mended) == 0
 	}
-	err := w.given(ctx, nil)
+	err := w.runGiven(ctx, nil)
 	if err == nil {
 		err = w.runElsewhere(ctx, stop)
 	}
 	if err == nil {
-		err = w.fresh(ctx, (1+confirming)*b.options.Seeds, stop)
+		err = w.runFresh(ctx, (1+confirming)*b.options.Seeds, stop)
 	}
 	b.judge(a.Base, t)
 	return err

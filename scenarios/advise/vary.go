@@ -16,9 +16,9 @@ import (
 type variation struct {
 	of    []nemesis.Plan // the plan; for a changed lock, also its translations to other servers
 	known nemesis.Names
-	// longer is the current TTL of the lock, divided by the original TTL. The durations of faults are multiplied by
+	// growth is the current TTL of the lock, divided by the original TTL. The durations of faults are multiplied by
 	// this factor, because a fault breaks a lock only if it lasts longer than the lease.
-	longer float64
+	growth float64
 }
 
 // plan returns the ith variation, counted from 0, with a seed. The first len(sim.Points) variations change when each
@@ -29,13 +29,13 @@ type variation struct {
 func (v *variation) plan(i int, seed uint64) nemesis.Plan {
 	p := v.of[0]
 	p.Seed, p.Faults = seed, slices.Clone(p.Faults)
-	moved, grow := i < len(sim.Points), max(1, v.longer)
+	moved, grow := i < len(sim.Points), max(1, v.growth)
 	if n := i - len(sim.Points); !moved && n < len(lengths) {
 		grow *= lengths[n]
 	}
 	for k := range p.Faults {
 		f := &p.Faults[k]
-		f.For, f.By, f.Restart = longer(f.For, grow), longer(f.By, grow), longer(f.Restart, grow)
+		f.For, f.By, f.Restart = lengthened(f.For, grow), lengthened(f.By, grow), lengthened(f.Restart, grow)
 		switch t := &f.Trigger; {
 		case !moved:
 		case t.Message.Named():
@@ -63,9 +63,9 @@ var systematic = len(sim.Points) + len(lengths)
 // shift is the delay that one step of the first variations adds to a fault that strikes at a given time.
 const shift = 2 * time.Millisecond
 
-// longer returns a duration multiplied by a factor, truncated to whole milliseconds. It returns the duration unchanged
-// if the factor is 1 or the product is less than a millisecond.
-func longer(d time.Duration, by float64) time.Duration {
+// lengthened returns a duration multiplied by a factor, truncated to whole milliseconds. It returns the duration
+// unchanged if the factor is 1 or the product is less than a millisecond.
+func lengthened(d time.Duration, by float64) time.Duration {
 	if by == 1 || time.Duration(float64(d)*by).Abs() < time.Millisecond {
 		return d
 	}
@@ -79,7 +79,7 @@ func (v *variation) draw(seed uint64) nemesis.Plan {
 	p := v.of[below(len(v.of))]
 	faults := p.Faults
 	p.Seed, p.Faults = seed, nil
-	grow := max(1, v.longer)
+	grow := max(1, v.growth)
 	turn := below(2) * below(97) // half of the plans strike the processes that the given plan names
 	add := func(f nemesis.Fault, turn int) {
 		g := f.Renamed(func(id sim.ProcessID) sim.ProcessID { return v.turned(id, turn) })

@@ -47,13 +47,13 @@ func (p *proof) left(s *Section) string {
 	}
 }
 
-// other matches the text about one of the other holders of a semaphore. Its groups are WHO TIME left.
-var other = pattern(`WHO, inside since TIME, had not yet left \(([^()]+)\)`)
+// otherHolder matches the text about one of the other holders of a semaphore. Its groups are WHO TIME left.
+var otherHolder = pattern(`WHO, inside since TIME, had not yet left \(([^()]+)\)`)
 
 // crowded checks that a section began while all permits were in use. The regexp groups in m are WHO, LOCK, TIME, WHO,
 // TIME, left and others.
 func (p *proof) crowded(m []string) string {
-	holders := append([][]string{append([]string{""}, m[5:9]...)}, other.FindAllStringSubmatch(m[9], -1)...)
+	holders := append([][]string{append([]string{""}, m[5:9]...)}, otherHolder.FindAllStringSubmatch(m[9], -1)...)
 	if len(holders) != p.History.Header.Permits {
 		return fmt.Sprintf("there are %d permits", p.History.Header.Permits)
 	}

@@ -72,9 +72,9 @@ func onHistories(t *testing.T, relation string, few, many int, change func(*hist
 	}
 }
 
-// same fails the test unless two verdicts agree in outcomes, causes, and the positions of violations. Their wording may
-// differ.
-func same(t *testing.T, h *history.History, was, is checker.Verdict) {
+// sameVerdict fails the test unless two verdicts agree in outcomes, causes, and the positions of violations. Their
+// wording may differ.
+func sameVerdict(t *testing.T, h *history.History, was, is checker.Verdict) {
 	t.Helper()
 	alike := func(f, g checker.Finding) bool {
 		return f.Outcome == g.Outcome && f.Cause == g.Cause && slices.Equal(f.Witness, g.Witness) && f.At == g.At &&
@@ -94,7 +94,7 @@ func TestAHistoryShiftedInTimeIsJudgedTheSame(t *testing.T) {
 		onHistories(t, "shifted by "+by.String(), 3, 60, func(h *history.History) *history.History {
 			moments(h, func(at *history.Time) { *at += history.Of(by) })
 			return h
-		}, same)
+		}, sameVerdict)
 	}
 }
 
@@ -113,7 +113,7 @@ func TestAHistoryRenamedIsJudgedTheSame(t *testing.T) {
 			return p
 		}, func(l history.Lock) history.Lock { return "other/" + l })
 		return h
-	}, same)
+	}, sameVerdict)
 }
 
 // ordinary returns the clients except the probe.

@@ -85,7 +85,7 @@ func (n *Necessity) trials(s *Story, named []int) {
 			n.wrongs.Add("something is left out", s, "%q", gap)
 		}
 	}
-	if m := alone.FindStringSubmatch(s.Explanation); m != nil {
+	if m := aloneSentence.FindStringSubmatch(s.Explanation); m != nil {
 		for i := range s.Plan.Faults {
 			same := m[1] == s.Plan.Faults[i].Recorded()
 			if f := n.judgeWithout(s, s.Plan.Seed, i); same && f.By(s.Cause) != nil && !n.repeated(s, i) {
@@ -106,8 +106,9 @@ func (n *Necessity) trials(s *Story, named []int) {
 	}
 }
 
-// alone matches the sentence of an explanation that says that the violation does not occur without a given fault.
-var alone = regexp.MustCompile(`It does not come about without "([^"]*)"`)
+// aloneSentence matches the sentence of an explanation that says that the violation does not occur without a given
+// fault.
+var aloneSentence = regexp.MustCompile(`It does not come about without "([^"]*)"`)
 
 // repeated reports whether the ith fault of the plan has the same text in a history as another fault of the plan.
 func (n *Necessity) repeated(s *Story, i int) bool {
@@ -150,9 +151,9 @@ func longestFirst(faults []nemesis.Fault) []int {
 	return places
 }
 
-// others is the number of other seeds that are tried. A fault counts as missing only if the law is violated in more
-// runs with the fault than without it. The constant often is the minimum difference between these numbers of runs.
-const others, often = 10, 5
+// otherSeeds is the number of other seeds that are tried. A fault counts as missing only if the law is violated in more
+// runs with the fault than without it. leastDifference is the minimum difference between these numbers of runs.
+const otherSeeds, leastDifference = 10, 5
 
 // unnamed checks a story whose explanation names no fault. It looks for a fault that the explanation should have named.
 func (n *Necessity) unnamed(s *Story, later []int) {
@@ -167,12 +168,12 @@ func (n *Necessity) unnamed(s *Story, later []int) {
 			continue
 		}
 		with, without := 0, 0
-		for seed := range uint64(others) {
+		for seed := range uint64(otherSeeds) {
 			with, without = with+broken(s.Plan.Seed+1+seed), without+broken(s.Plan.Seed+1+seed, i)
 		}
-		if with >= without+often {
+		if with >= without+leastDifference {
 			n.wrongs.Add(fmt.Sprintf("missing: %s by %s does not name a %s", s.Law, s.Cause, f.Kind), s,
-				"%s: broken in %d of %d runs with it, in %d without", f, with, others, without)
+				"%s: broken in %d of %d runs with it, in %d without", f, with, otherSeeds, without)
 			return
 		}
 	}

@@ -63,7 +63,7 @@ func tuned(scenario string) bool {
 }
 
 // rediscover searches a scenario without its own faults, from each start seed, until all violations that the scenario
-// expects have occurred. The result contains a search for each violation and start seed.
+// expects have occurred. The result contains one search for each pair of a violation and a start seed.
 func rediscover(ctx context.Context, s *scenarios.Scenario, starts int) (found [][]*search.FirstViolation, err error) {
 	all := statedBy(s)
 	found = make([][]*search.FirstViolation, len(all))
@@ -71,7 +71,7 @@ func rediscover(ctx context.Context, s *scenarios.Scenario, starts int) (found [
 		missing := len(all)
 		here := make([]search.FirstViolation, len(all))
 		runs := 0
-		from := rediscoveryFirst + start*apart
+		from := rediscoveryFirst + start*seedDistance
 		_, err := search.Each(ctx, s, from, rediscoveryLimit, func(_ *nemesis.Plan, v *checker.Verdict) bool {
 			runs++
 			for b := range v.Breaches() {

@@ -18,7 +18,7 @@ import (
 type Options struct {
 	First   uint64 // first seed for each mutant and each sound lock
 	Seeds   int    // maximum number of runs in one search; 0: do not search for mutants
-	Starts  int    // number of number of searches of each mutant, which start from seeds that are far apart; at least 1
+	Starts  int    // number of searches of each mutant, which start from seeds that are far apart; at least 1
 	Unaimed bool   // repeat the searches without aiming faults
 	Sound   int    // total number of runs of all sound locks: 0, or at least one per lock
 	// Crew performs the runs. It reports the number of searches that have ended, and the number of runs of the sound
@@ -31,18 +31,18 @@ type Options struct {
 	Now func() time.Time `json:"-"`
 }
 
-// apart is the minimum distance between the start seeds of a mutant's searches.
-const apart = 1_000_000
+// seedDistance is the minimum distance between the start seeds of a mutant's searches.
+const seedDistance = 1_000_000
 
 // start returns the first seed of a search, given the number of the search, counted from 0. The searches of a mutant
 // have no seeds in common.
 func (o *Options) start(number int) uint64 {
-	return o.First + uint64(number)*uint64(apart*((o.Seeds-1)/apart+1))
+	return o.First + uint64(number)*uint64(seedDistance*((o.Seeds-1)/seedDistance+1))
 }
 
 // Last returns the highest seed that a run may use. ok is false if it does not fit into a uint64.
 func (o *Options) Last() (seed uint64, ok bool) {
-	of := new(big.Int).SetUint64(apart * uint64((o.Seeds-1)/apart+1))
+	of := new(big.Int).SetUint64(seedDistance * uint64((o.Seeds-1)/seedDistance+1))
 	of.Mul(of, big.NewInt(int64(o.Starts-1))).Add(of, big.NewInt(int64(max(o.Seeds, o.Sound)-1)))
 	of.Add(of, new(big.Int).SetUint64(o.First))
 	return of.Uint64(), of.IsUint64()

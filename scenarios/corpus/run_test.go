@@ -15,8 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign/campaigntest"
 )
 
-// few are options for a short run of the corpus.
-var few = Options{First: 5, Seeds: 2, Starts: 1, Sound: 44}
+// fewOptions are the options for a short run of the corpus.
+var fewOptions = Options{First: 5, Seeds: 2, Starts: 1, Sound: 44}
 
 // someMutants leaves out most mutants until the test ends, unless tests run at full size.
 func someMutants(t *testing.T) {
@@ -99,14 +99,14 @@ func equal(t *testing.T, what string, got, want *Corpus) {
 func TestTheCorpusIsTheSameWhoeverRunsIt(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	someMutants(t)
-	o := few
+	o := fewOptions
 	if testkit.Full() {
 		o.Starts, o.Unaimed = 2, true
 	}
 	o.Workers = 1
 	want := ran(t, o)
 	if n := len(want.caught()); n == 0 || n == len(mutants) || len(want.Sound) != len(names) ||
-		want.soundRuns() != few.Sound {
+		want.soundRuns() != fewOptions.Sound {
 		t.Fatalf("%d of %d mutants were caught, and %d locks had %d runs", n, len(mutants), len(want.Sound),
 			want.soundRuns())
 	}
@@ -127,7 +127,7 @@ func TestTheCorpusIsTheSameWhoeverRunsIt(t *testing.T) {
 		}
 	}
 	equal(t, "others", got, want)
-	if last["mutants"] != o.searches() || last["runs"] != few.Sound {
+	if last["mutants"] != o.searches() || last["runs"] != fewOptions.Sound {
 		t.Errorf("progress ended at %v", last)
 	}
 }
@@ -136,7 +136,7 @@ func TestTheCorpusIsTheSameWhoeverRunsIt(t *testing.T) {
 // search was lost.
 func TestWhatIsLostOfTheCorpusIsSaid(t *testing.T) {
 	someMutants(t)
-	o := few
+	o := fewOptions
 	o.Sound = len(names)
 	hands := strangers(t, o)
 	const why = "it brought its workers down"
@@ -168,7 +168,7 @@ func TestWhatIsLostOfTheCorpusIsSaid(t *testing.T) {
 func TestAnInterruptionOfOthersLeavesWhatTheyMade(t *testing.T) {
 	someMutants(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	o := few
+	o := fewOptions
 	hands := strangers(t, o)
 	hands.Change = func(_ campaign.Stage, p campaign.Part) campaign.Part { cancel(); return p }
 	o.Hands = hands
@@ -194,20 +194,20 @@ func TestWhatCannotBeAPartOfTheCorpusIsAnError(t *testing.T) {
 		"beyond":  func(s campaign.Stage, p campaign.Part) campaign.Part { p.First += s.Size; return p },
 		"too few": func(_ campaign.Stage, p campaign.Part) campaign.Part { p.Size++; return p },
 	} {
-		o := few
+		o := fewOptions
 		hands := strangers(t, o)
 		hands.Change, o.Hands = change, hands
 		if c, err := Run(t.Context(), o); err == nil {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
-	o := few
+	o := fewOptions
 	o.Hands = nothing{}
 	c, err := Run(t.Context(), o)
 	if want := fmt.Sprintf("only 0 of %d searches", len(mutants)); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("hands that make nothing: %+v, %v", c, err)
 	}
-	w := NewWorker(few)
+	w := NewWorker(fewOptions)
 	for _, x := range []struct {
 		name        string
 		first, size uint64
@@ -227,7 +227,7 @@ func (nothing) Do(context.Context, campaign.Stage, func(campaign.Part) error) er
 // Each search for each mutant is performed exactly once, and the searches for a mutant have no seeds in common.
 func TestSearchesOfAMutantShareNoSeed(t *testing.T) {
 	for _, o := range []Options{{Seeds: 20_000, Starts: 8, Unaimed: true}, {First: 7, Seeds: 1, Starts: 1},
-		{Seeds: apart, Starts: 3}, {Seeds: apart + 1, Starts: 3}} {
+		{Seeds: seedDistance, Starts: 3}, {Seeds: seedDistance + 1, Starts: 3}} {
 		made := map[place]bool{}
 		for i := range o.searches() {
 			at := o.place(i)
@@ -246,7 +246,7 @@ func TestSearchesOfAMutantShareNoSeed(t *testing.T) {
 		}
 	}
 	for _, o := range []Options{{First: 1<<64 - 1, Seeds: 2, Starts: 1}, {Seeds: 1, Starts: 1 << 50},
-		{First: 1<<64 - apart, Seeds: 1, Starts: 2}, {First: 1<<64 - 9, Seeds: 1, Starts: 1, Sound: 10}} {
+		{First: 1<<64 - seedDistance, Seeds: 1, Starts: 2}, {First: 1<<64 - 9, Seeds: 1, Starts: 1, Sound: 10}} {
 		if last, ok := o.Last(); ok {
 			t.Errorf("%+v: the last is %d", o, last)
 		}
