@@ -58,7 +58,7 @@ func (a *assembly) skeleton() {
 	case d.Several:
 		servers = pick(a, 2, 3, 3, 5)
 	}
-	a.ttl = one[time.Duration](a, 2, 3, 4, 6) * time.Second
+	a.ttl = pick[time.Duration](a, 2, 3, 4, 6) * time.Second
 	if ttl := d.Setting("ttl"); ttl != nil {
 		a.ttl = time.Duration(ttl.Form.Nearest(int64(a.ttl)))
 	}
@@ -274,7 +274,7 @@ func (a *assembly) fault(names nemesis.Names, events []history.Event, sent []nem
 					f.Trigger.By = ""
 				}
 			default:
-				f.Trigger.Time += time.Duration(a.dice.Int64N(int64(a.ttl))) * one[time.Duration](a, 0, 0, 1, -1) / 2
+				f.Trigger.Time += time.Duration(a.dice.Int64N(int64(a.ttl))) * pick[time.Duration](a, 0, 0, 1, -1) / 2
 				f.Trigger.Time = max(0, f.Trigger.Time)
 			}
 			f.Trigger.Time = f.Trigger.Time.Truncate(time.Millisecond)
