@@ -633,7 +633,7 @@ func (c *confirmation) helps(t *testing.T, b *subject, try try, f *checker.Findi
 		p.Seed += n
 		b.plans = append(b.plans, p)
 	}
-	if err := b.worker(try.made).given(t.Context(), nil); err != nil {
+	if err := b.worker(try.made).runGiven(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	broken := func(g tallied) bool { return g.Law == f.Law && g.Cause == f.Cause }
