@@ -218,8 +218,8 @@ func printOneMessage(b []byte, f *Fault) []byte {
 	return m.appendTo(b)
 }
 
-// lostMessage is the part of a line that identifies the lost message after the client and the server were named: "reply
-// 5", "the answer to the 2nd DEL", "the 2nd DEL".
+// lostMessage is the part of a line that identifies the lost message, if the line has already named the client and the
+// server: "reply 5", "the answer to the 2nd DEL", "the 2nd DEL".
 var lostMessage = part{" reply NUMBER", FieldNumber | FieldMessage,
 	func(p *parser, f *Fault) {
 		if p.accept("reply") {
@@ -352,9 +352,9 @@ func (n *Installed) Missed() (all []Missed, err error) {
 	return all, nil
 }
 
-// awaitOwn waits for the message that the fault affects. When the message leaves, it calls the given function, which
-// decides what happens to the message.
-func (s *striker) awaitOwn(becomes func() sim.Interference) {
+// awaitOwn waits for the message that the fault affects. When the message leaves, it calls decide, which returns what
+// happens to the message.
+func (s *striker) awaitOwn(decide func() sim.Interference) {
 	client := s.Target
 	if !IsClient(client) {
 		client = s.Peer
@@ -368,7 +368,7 @@ func (s *striker) awaitOwn(becomes func() sim.Interference) {
 		if arrives {
 			return none
 		}
-		return becomes()
+		return decide()
 	})
 }
 

@@ -30,8 +30,8 @@ import (
 )
 
 // The tests in this file register each kind of fault a second time under another name, called its twin. They run every
-// package with both and compare the results. These differ if a package depends on the name of a kind or keeps its own
-// list of kinds.
+// package with the kind and with its twin and compare the results. The results differ if a package depends on the name
+// of a kind or keeps its own list of kinds.
 
 var names = nemesis.TestNames
 

@@ -183,7 +183,7 @@ func times(above []ast.Node) string {
 	return "1"
 }
 
-// counted returns the value that is assigned to one of the variables in counts.
+// counted returns the value that is assigned to a variable, if the variable is listed in counts.
 func counted(to, value ast.Expr) []string {
 	name := ""
 	switch to := to.(type) {

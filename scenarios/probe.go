@@ -26,7 +26,7 @@ type prober struct {
 }
 
 // runProbe adds the probe and runs the simulation until the probe has acquired the locks. The probe behaves as if the
-// first client asked for the lock once more: it has that client's clocks, even if they are wrong by then. runProbe
+// first client asked for the lock once more. It has that client's clocks, even if they are wrong by then. runProbe
 // reports whether the time limit was reached.
 func (r *Runner) runProbe(over func() bool) (limited bool) {
 	w := r.world

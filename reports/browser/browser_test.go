@@ -175,7 +175,7 @@ func (m *machine) open(t *testing.T, kind string, s screen) *tab {
 	return m.visit(t, url, s, func(asked string) bool { return asked == url })
 }
 
-// visit opens a page. The test fails if the page requests a URL that the given function rejects.
+// visit opens a page. The test fails if the page requests a URL for which allows returns false.
 func (m *machine) visit(t *testing.T, url string, s screen, allows func(asked string) bool) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(m.browser)

@@ -129,8 +129,8 @@ func (c *column) block(b Block) {
 	c.put(begins, ends, func() { b.Text(c.Writer) })
 }
 
-// put writes a block, which may turn out to be empty. The first two arguments say whether the block's first line and
-// its last line have labels.
+// put writes a block, which may turn out to be empty. begins and ends say whether the block's first line and its last
+// line have labels.
 func (c *column) put(begins, ends bool, write func()) {
 	before, lines := c.Gap(false), c.Lines()
 	c.Gap(before || c.begun && !(c.labels && begins))

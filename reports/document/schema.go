@@ -130,9 +130,9 @@ func (s *schema) structure(t reflect.Type) object {
 	return object{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
 }
 
-// fields adds the fields of a struct type to the schema. The last argument is false if all fields of the struct may be
-// missing, because the struct is embedded by a pointer.
-func (s *schema) fields(t reflect.Type, properties object, required *[]string, always bool) {
+// fields adds the fields of a struct type to the schema. present is false if all fields of the struct may be missing,
+// because the struct is embedded by a pointer.
+func (s *schema) fields(t reflect.Type, properties object, required *[]string, present bool) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		key, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -143,7 +143,7 @@ func (s *schema) fields(t reflect.Type, properties object, required *[]string, a
 			s.fields(f.Type.Elem(), properties, required, false)
 			continue
 		case key == "" && f.Anonymous:
-			s.fields(f.Type, properties, required, always)
+			s.fields(f.Type, properties, required, present)
 			continue
 		case key == "":
 			key = f.Name
@@ -158,7 +158,7 @@ func (s *schema) fields(t reflect.Type, properties object, required *[]string, a
 			of["description"] = doc
 		}
 		properties[key] = of
-		if always && !omitted {
+		if present && !omitted {
 			*required = append(*required, key)
 		}
 	}

@@ -34,9 +34,9 @@ func inline(page string) iter.Seq2[string, string] {
 }
 
 // Protect calls the given function, which writes a page, and adds a content security policy to this page. The policy
-// allows a browser to use only the scripts and styles that the page contains now, which it identifies by their hashes
-// (Content Security Policy Level 3, 2.3.1), and to load nothing. Unprintable characters are replaced with escapes.
-// Errors come from the given function or from w.
+// allows a browser to use only the scripts and styles that the page contains now, and to load nothing. It identifies
+// the scripts and styles by their hashes (Content Security Policy Level 3, 2.3.1). Unprintable characters are replaced
+// with escapes. Errors come from the given function or from w.
 func Protect(w io.Writer, write func(io.Writer) error) error {
 	var page strings.Builder
 	if err := write(&page); err != nil {

@@ -20,8 +20,8 @@ type corner struct {
 	cross bool
 }
 
-// squares calls the given function for each square of the grid, with the square's corners and crossings in their order
-// around the square.
+// squares calls visit for each square of the grid, with the square's corners and crossings in their order around the
+// square.
 func (g *Grid) squares(visit func(around []corner)) {
 	n := len(g.X)
 	point := func(i int) Point { return Point{g.X[i%n], g.Y[i/n]} }

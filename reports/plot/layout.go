@@ -61,7 +61,7 @@ func (d *Diagram) draw(c canvas, b box) {
 	}
 }
 
-// cut shortens words that are too wide for room. It cuts at a space.
+// cut shortens the words if they are wider than room. It cuts at a space.
 func (t *text) cut(words string, room float64) string {
 	if t.width(words) <= room {
 		return words

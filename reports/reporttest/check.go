@@ -1,5 +1,5 @@
 // Package reporttest contains what the tests of reports share: a check that applies to every document in all its output
-// formats, and a few handwritten histories, which are used to check the words and pictures of reports.
+// formats, and a few handwritten histories. Tests of the words and pictures of reports use these histories.
 //
 // Goals: one check for all documents; the code of a history reads like a description of what happened, and builds a
 // history that a run could have recorded. Non-goals: the content of a document, and checking a history: its findings

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// written calls the given function with a writer of the given width, without color. It returns the text that was
-// written.
+// written calls write with a writer of the given width, without color. It returns the text that was written.
 func written(width int, write func(*Writer)) string {
 	var b strings.Builder
 	write(New(&b, width, false))

@@ -102,7 +102,7 @@ func (c *clientLane) overlaps() bool {
 	return enter(open)
 }
 
-// separate returns lanes that separate the things that the client does at the same time.
+// separate returns several lanes, so that things that the client does at the same time are in different lanes.
 func (c *clientLane) separate() []clientLane {
 	if !c.overlaps() {
 		return []clientLane{*c}

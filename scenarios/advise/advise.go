@@ -318,15 +318,15 @@ func (a *Advice) unconfirmed() (list []*Tried) {
 	return list
 }
 
-// try tries each element of a list of changes. If the elements are pairs, the last argument contains the results of the
-// single changes, by name. If ctx ends, try returns only the results before the first unfinished element.
-func (a *Advice) try(ctx context.Context, what string, list [][]Change, alone map[string]*Tried) ([]*Tried, error) {
+// try tries each element of a list of changes. If the elements are pairs, singles contains the results of the single
+// changes, by name. If ctx ends, try returns only the results before the first unfinished element.
+func (a *Advice) try(ctx context.Context, what string, list [][]Change, singles map[string]*Tried) ([]*Tried, error) {
 	var all []*Tried
 	b, cut := a.subject, false
 	wanted := func(changes []Change) []checker.Law {
 		more := slices.DeleteFunc(slices.Clone(b.broken), func(l checker.Law) bool {
 			return slices.ContainsFunc(changes, func(c Change) bool {
-				part := alone[c.String()]
+				part := singles[c.String()]
 				return part != nil && slices.Contains(part.Mended, l)
 			})
 		})

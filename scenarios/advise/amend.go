@@ -151,8 +151,8 @@ func (e *CommentsError) Error() string {
 
 // applyIn applies the edit inside node n and returns the new node, or nil if nothing is left of it. The path leads from
 // n to the position of the edit. A new key is inserted according to the given order, or at the end if the order does
-// not contain the key. The Boolean argument says whether n is inside { } or [ ].
-func (e *edit) applyIn(n ast.Node, path, order []string, inside bool) ast.Node {
+// not contain the key. inBraces says whether n is inside { } or [ ].
+func (e *edit) applyIn(n ast.Node, path, order []string, inBraces bool) ast.Node {
 	mapping, isMapping := n.(*ast.MappingNode)
 	list, isList := n.(*ast.SequenceNode)
 	switch {
@@ -165,7 +165,7 @@ func (e *edit) applyIn(n ast.Node, path, order []string, inside bool) ast.Node {
 	case e.Remove:
 		return n
 	}
-	value := nodeOf(written(path, e.Value, inside), 0)
+	value := nodeOf(written(path, e.Value, inBraces), 0)
 	if comment := n.GetComment(); comment != nil {
 		_ = value.SetComment(comment) // no error, since every node accepts a comment
 	}
@@ -224,10 +224,10 @@ func (e *edit) inList(n *ast.SequenceNode, path []string) ast.Node {
 }
 
 // written returns value as YAML text, nested in one flow mapping for each key of path: path [a b] and value 1 give "{a:
-// {b: 1}}". The Boolean argument says whether the text will be inside { } or [ ], where more values must be quoted.
-func written(path []string, value string, inside bool) string {
+// {b: 1}}". inBraces says whether the text will be inside { } or [ ], where more values must be quoted.
+func written(path []string, value string, inBraces bool) string {
 	if len(path) == 0 {
-		return format.Quoted(value, inside)
+		return format.Quoted(value, inBraces)
 	}
 	return "{" + format.Quoted(path[0], true) + ": " + written(path[1:], value, true) + "}"
 }

@@ -286,10 +286,10 @@ func (a *assembly) fault(names nemesis.Names, events []history.Event, sent []nem
 	return nil
 }
 
-// assembledStories calls the given function for violations in assembled scenarios, until this function returns false.
-// It begins with the scenario of the given seed. For each pair of law and cause, it passes only a limited number of
-// violations, so that rare pairs count as much as frequent ones.
-func assembledStories(t testing.TB, from uint64, each int, visit func(*claims.Story) bool) {
+// assembledStories calls visit for violations in assembled scenarios, until visit returns false. It begins with the
+// scenario of the seed from. It passes at most perCause violations for each pair of law and cause, so that rare pairs
+// count as much as frequent ones.
+func assembledStories(t testing.TB, from uint64, perCause int, visit func(*claims.Story) bool) {
 	t.Helper()
 	seen := map[string]int{}
 	for seed := from; ; seed++ {
@@ -301,7 +301,7 @@ func assembledStories(t testing.TB, from uint64, each int, visit func(*claims.St
 		r := &claims.Run{Scenario: s, Result: result, Verdict: checker.Check(result.History)}
 		for b := range r.Verdict.Breaches() {
 			key := fmt.Sprint(b.Law, b.Cause)
-			if seen[key] == each {
+			if seen[key] == perCause {
 				continue
 			}
 			seen[key]++

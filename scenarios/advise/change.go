@@ -307,8 +307,8 @@ func (b *subject) protocol(d *locks.Definition) Change {
 	return b.servers(c, d)
 }
 
-// These are the minimum numbers of servers after a change of protocol: the number in the Redlock documentation, and the
-// number of members of a cluster that survives the loss of one.
+// These are the minimum numbers of servers after a change of protocol. For Redlock, it is the number in its
+// documentation. For a cluster, it is the number of members with which the cluster survives the loss of one member.
 const (
 	redlockServers = 5
 	members        = 3

@@ -15,7 +15,7 @@ import (
 )
 
 // ofPrograms returns a scenario that treats its clients as programs to which it passes the TTL. In fact, the clients
-// follow the scenario's protocol. The given function, if not nil, reports whether the program fails in a run.
+// follow the scenario's protocol. failing, if not nil, reports whether the program fails in a run.
 func ofPrograms(t *testing.T, text string, failing func(*scenarios.Scenario, nemesis.Plan) bool) *scenarios.Scenario {
 	t.Helper()
 	s, err := scenarios.Parse("lock.yaml", []byte(text))

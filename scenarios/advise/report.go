@@ -285,8 +285,8 @@ func (a *Report) trialsOf(t *Tried) string {
 // withoutFaults reports whether the lock breaks without any fault.
 func (a *Report) withoutFaults() bool { return a.Own && len(a.Scenario.Faults) == 0 }
 
-// brokenBy returns the promises that t.Known says are broken. It considers only the breaches that the given
-// function selects. It also describes the numbers of runs: "2,120 runs, 312 break mutual-exclusion".
+// brokenBy returns the promises that t.Known says are broken. It considers only the breaches for which selects returns
+// true. It also describes the numbers of runs: "2,120 runs, 312 break mutual-exclusion".
 func (a *Report) brokenBy(t *Tried, selects func(Breach) bool) (laws []string, counts string) {
 	var each []string
 	for _, l := range a.Promised {

@@ -48,8 +48,8 @@ func (o *Options) Last() (seed uint64, ok bool) {
 	return of.Uint64(), of.IsUint64()
 }
 
-// place identifies one search by the mutant, the index of its start seed, and whether its faults are drawn entirely at
-// random instead of being aimed at events of a fault-free run.
+// place identifies one search: its mutant, the index of its start seed, and whether its faults are drawn entirely at
+// random and not aimed at events of a fault-free run.
 type place struct {
 	mutant, number int
 	unaimed        bool
