@@ -160,8 +160,8 @@ func TestAllTimesDoubledIsTheSameRunAtHalfTheSpeed(t *testing.T) {
 			if i := diverge(short, long); i >= 0 {
 				if !nearExpiry(short, i, 2) && !nearExpiry(long, i, 4) &&
 					!nearCron(short, i, 2) && !nearCron(long, i, 4) {
-					t.Errorf("%s: the runs part at event %d\n%s\n%s\n%s", s.Name, i, eventText(short, i), eventText(long, i),
-						p)
+					t.Errorf("%s: the runs part at event %d\n%s\n%s\n%s", s.Name, i, eventText(short, i),
+						eventText(long, i), p)
 				}
 				rounded++
 				continue
