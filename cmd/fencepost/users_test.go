@@ -106,8 +106,8 @@ work: {hold: %s}
 limit: 60s
 `
 
-// patientLock is a lock whose TTL and timeout are longer than any stall of the host.
-const patientLock = "set-nx-px, ttl: 50s, timeout: 20s"
+// patientLock is a lock whose TTL and timeout are longer than stalls of the host. A run of it takes as long as its TTL.
+const patientLock = "set-nx-px, ttl: 10s, timeout: 20s"
 
 // TestTheAgainLineRunsOnTheSameServers executes the repeat command of the report, and that of the plan file. Both must
 // use the same servers as the run itself, and must leave nothing on these servers.
