@@ -14,7 +14,7 @@ import (
 // next, not what delayed it. A pause that ended while the client was sleeping anyway did not delay it.
 
 // lateness describes a client that was active for too long. met is the position at which another client entered the
-// critical section, and left the position at which this client was still active.
+// critical section. left is the position at which this client was still active.
 type lateness struct {
 	grant     int32
 	met, left int
@@ -448,7 +448,7 @@ func (t *judge) otherWait(l lateness) int32 {
 }
 
 // renewsLater reports whether a holder renewed its lease only after waiting for another lock, but would have renewed it
-// in time without the wait.
+// on time without the wait.
 func (t *judge) renewsLater(a *trace.Ask, l lateness) bool {
 	if l.left >= len(t.History.Events) {
 		return false

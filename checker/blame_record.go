@@ -23,7 +23,7 @@ func (t *judge) strayBlame(at, set int) blame {
 	return t.blameFor(l)
 }
 
-// miscounted lists the faults that made the victim's lease, as its window states it, end later than its key. There are
+// miscounted lists the faults that made the victim's lease, as its window records it, end later than its key. There are
 // two kinds. Some struck between the first request of the grant and the grant itself: they paused the client, delayed
 // its answers, or made a server wait for another server. The others slowed the client's clock or set it back before the
 // lease ended and before the leases clashed.
@@ -49,7 +49,7 @@ func (t *judge) miscounted(c *clash, r *record) []*trace.Fault {
 		case own && f.Does == history.PacesClock:
 			d.amount = max(0, history.Time(-f.PPM)*((min(to, lease.Until)-from)/1e6))
 		case f.Does.IsClock():
-		case own && f.Does == history.Stops, t.onTheWay(f, g.Process, counted), t.between(f, unit):
+		case own && f.Does == history.Stops, t.onTheWay(f, g.Process, counted), t.linksServers(f, unit):
 			d.from, d.to = from, min(to, lease.Granted)
 		}
 		if d.length() > 0 {
@@ -66,8 +66,9 @@ func (t *judge) miscounted(c *clash, r *record) []*trace.Fault {
 	return enoughOf(t.excess(l), delays)
 }
 
-// between reports whether f affects a link between two servers. One of them may have waited for the other's answer.
-func (t *judge) between(f *trace.Fault, servers func(history.Process) bool) bool {
+// linksServers reports whether f affects a link between two servers. One of them may have waited for the other's
+// answer.
+func (t *judge) linksServers(f *trace.Fault, servers func(history.Process) bool) bool {
 	return f.Does.IsLink() && slices.ContainsFunc(f.On, servers) && slices.ContainsFunc(f.To, servers)
 }
 

@@ -36,7 +36,7 @@ const (
 	HolderOutlivedLease CauseKind = "holder outlived its lease"
 	// a fault ended the session or lease that the lock depended on
 	SessionExpired CauseKind = "session expired"
-	// the holder waited inside, past the end of its lease
+	// the holder waited inside its critical section, past the end of its lease
 	WaitedForOther   CauseKind = "waited for another lock"
 	CauseNotRecorded CauseKind = "cause not recorded" // the records that would show it are missing
 	// resource-safety (a): a write was accepted after a later holder's read or write

@@ -13,8 +13,8 @@ import (
 // used by two goroutines at once.
 type Checker struct{ t judge }
 
-// Check judges all laws on h as it is. If the header states how h must be read, use package reading instead. Check
-// never changes h, and the verdict keeps no reference to the Checker.
+// Check judges all laws on h as it is. If the header says how h must be read, use package reading instead. Check never
+// changes h, and the verdict keeps no reference to the Checker.
 func (c *Checker) Check(h *history.History) Verdict { return c.CheckOnly(h, Laws) }
 
 // Trace returns the trace of the history that the Checker judged last. h must be that history. The trace is valid until

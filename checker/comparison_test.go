@@ -90,8 +90,8 @@ func TestComparedIsSaidOfWhatWasCompared(t *testing.T) {
 	}
 }
 
-// check compares an explanation with what is known about the comparison. saidNot and said are 1 if the explanation says
-// that the owner was not compared, or that it was.
+// check compares an explanation with what is known about the comparison. saidNot is 1 if the explanation says that the
+// owner was not compared, and said is 1 if it says that the owner was compared.
 func (x *trespassing) check(t *testing.T, story string) (saidNot, said int) {
 	t.Helper()
 	compared, not := x.knows()

@@ -307,7 +307,7 @@ func (t *judge) isDown(server history.Process, at int) bool {
 }
 
 // crashedHolder returns the last grant of the lock before the given position. It returns nil unless the holder of that
-// grant crashed inside.
+// grant crashed inside the critical section.
 func (t *judge) crashedHolder(lock int32, at int) *trace.Grant {
 	grants := t.Locks[lock].Grants
 	for i := len(grants) - 1; i >= 0; i-- {

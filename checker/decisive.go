@@ -183,8 +183,8 @@ func (t *judge) holderOf(c *clash, r *record) history.Attempt {
 	return of
 }
 
-// countedOn reports whether a window counted the answer of a server. The answer of a master does not count for its
-// replica. An answer of a service counts for all its members.
+// countedOn reports whether, for the lease s, the client counted the answer of server p. A client that counts a
+// master's answer does not count its replica. A client that counts an answer of a service counts all its members.
 func (t *judge) countedOn(s *trace.Span, p history.Process) bool {
 	return t.History.Header.OneService() || slices.Contains(t.History.Events[s.At].Grant.Counted, p)
 }
@@ -287,7 +287,7 @@ func (t *judge) judge(c *clash, r *record) {
 	case r.overwrote >= 0:
 		change := t.changeAt(r.overwrote, t.holderOf(c, r))
 		r.at, r.cause = r.overwrote, t.causeOfChange(change, Cause{RemovedByNonOwner, Overwritten})
-	case t.beside(r):
+	case t.coexists(r):
 		r.at, r.cause = r.set[1-r.victim], Cause{Kind: GrantedTwice}
 	}
 }
@@ -507,8 +507,8 @@ func unrecorded(cause Cause, recorded []record) bool {
 	return cause.Kind == CauseNotRecorded && len(recorded) > 0
 }
 
-// about returns the process whose lease or key the decisive record concerns.
-func (t *judge) about(c *clash, recorded []record) history.Process {
+// subjectOf returns the process whose lease or key the decisive record concerns.
+func (t *judge) subjectOf(c *clash, recorded []record) history.Process {
 	if t.hasNoKeys(c.lock) {
 		return t.Grants[c.then.Grant].Process
 	}

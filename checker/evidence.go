@@ -12,8 +12,9 @@ import (
 // LockEvidence is porcupine's answer for one lock, with what is needed to draw it.
 type LockEvidence struct {
 	Lock history.Lock
-	// Mutex is the answer about the critical sections. If porcupine refutes some of the sections, it covers only these,
-	// otherwise all. It is nil if porcupine has no answer, or if there are too many sections for one question.
+	// Mutex is porcupine's answer about the critical sections. If porcupine refutes some of the sections, the answer
+	// covers only these; otherwise it covers all. Mutex is nil if porcupine has no answer, or if there are too many
+	// sections for one question.
 	Mutex *linear.Evidence
 	// Data is porcupine's answer about the clients' read-modify-writes of the data that the lock guards. It is nil if
 	// porcupine has no answer, or if there are too many read-modify-writes for one question.

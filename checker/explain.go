@@ -81,9 +81,9 @@ func (f *Finding) violated(t *judge, cause Cause, story string, witness []int) {
 	}
 }
 
-// who names a grant in a sentence about two grants. It uses the process and, if both grants belong to the same process,
+// nameOf names a grant in a sentence about two grants. It uses the process and, if both grants belong to the same process,
 // also the attempt.
-func (t *judge) who(g, other *trace.Grant) string {
+func (t *judge) nameOf(g, other *trace.Grant) string {
 	if g.Process == other.Process && g.Attempt != "" {
 		return sentence("%s (attempt %s)", g.Process, g.Attempt)
 	}
@@ -98,17 +98,17 @@ func (t *judge) name(a history.Attempt) string {
 	return sentence("%s (attempt %s)", t.ProcessOf(a), a)
 }
 
-// sectionStory describes the critical sections of a clash, which overlapped.
+// sectionStory describes the overlapping critical sections of a clash.
 func (t *judge) sectionStory(c *clash) string {
 	b := &t.Grants[c.then.Grant]
 	var inside []string
 	for _, s := range c.members()[:t.Permits()] {
 		a := &t.Grants[s.Grant]
-		inside = append(inside, sentence("%s, inside since %v, had not yet left (%s)", t.who(a, b), t.Time(a.OK),
+		inside = append(inside, sentence("%s, inside since %v, had not yet left (%s)", t.nameOf(a, b), t.Time(a.OK),
 			t.endText(a)))
 	}
 	return sentence("%s entered the critical section of %s at %v although %s%s.",
-		capital(t.who(b, &t.Grants[c.first.Grant])), quoted(t.Locks[c.lock].Name), t.Time(b.OK), list(inside),
+		capital(t.nameOf(b, &t.Grants[c.first.Grant])), quoted(t.Locks[c.lock].Name), t.Time(b.OK), list(inside),
 		t.tooMany(c))
 }
 
@@ -264,12 +264,12 @@ func (t *judge) leaseStory(c *clash, cause Cause, records []record) string {
 		granted = sentence("had its lease of %s extended", quoted(t.Locks[c.lock].Name))
 	}
 	from, to := t.wholeLease(&a, c.lock)
-	had := sentence("the lease of %s ran from %v to %v", t.who(ga, gb), from, to)
+	had := sentence("the lease of %s ran from %v to %v", t.nameOf(ga, gb), from, to)
 	if t.History.Events[a.At].Grant.Open {
-		had = sentence("%s had held it since %v and had not been told that it was lost", t.who(ga, gb),
+		had = sentence("%s had held it since %v and had not been told that it was lost", t.nameOf(ga, gb),
 			history.Time(a.From))
 	}
-	s.WriteString(sentence("%s %s at %v although %s: %s.", capital(t.who(gb, ga)), granted,
+	s.WriteString(sentence("%s %s at %v although %s: %s.", capital(t.nameOf(gb, ga)), granted,
 		history.Time(b.From), had, t.leasesAtOnce()))
 	switch cause.Kind {
 	case CountedWithoutQuorum:
@@ -284,7 +284,7 @@ func (t *judge) leaseStory(c *clash, cause Cause, records []record) string {
 		if !t.keyless(&a) {
 			g, other, window = gb, ga, &b
 		}
-		s.WriteString(t.keylessStory(window, t.who(g, other)))
+		s.WriteString(t.keylessStory(window, t.nameOf(g, other)))
 	case CauseNotRecorded:
 		if len(records) == 0 {
 			s.WriteString(" The history does not record what happened to the keys of the first holder.")

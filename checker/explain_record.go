@@ -21,7 +21,7 @@ func (t *judge) recordStory(c *clash, r *record) string {
 	if r.cause.Kind == LostInFailover {
 		server = t.History.Events[r.set[r.victim]].Process
 	}
-	key := sentence("the key of %s on %s", t.who(g, &t.Grants[other.Grant]), server)
+	key := sentence("the key of %s on %s", t.nameOf(g, &t.Grants[other.Grant]), server)
 	switch r.cause.Kind {
 	case GrantedTwice:
 		return t.twiceStory(c, r, key)

@@ -13,7 +13,7 @@ import (
 // TestEveryOrderIsJudgedAsWritten compares the checker with the literal implementation of the law of fairness (package
 // slow) on every small history of one lock. In these histories, a few processes request the lock, are granted it, give
 // up, leave and crash, in all orders. The last cases use even smaller histories. They add one fault to each, at every
-// position and with every length.
+// position and with every duration.
 func TestEveryOrderIsJudgedAsWritten(t *testing.T) {
 	for _, c := range []struct {
 		name                  string
@@ -67,7 +67,7 @@ type bothReadings struct {
 }
 
 // judge compares both implementations on a history, for each queue order that the lock may promise. It repeats the
-// comparison with each fault, at each position and with each length.
+// comparison with each fault, at each position and with each duration.
 func (b *bothReadings) judge(h *history.History) {
 	with := *h
 	with.Header.Locks, with.Header.Servers = []history.Lock{"orders"}, []history.Process{"redis-1"}

@@ -332,8 +332,8 @@ func (t *judge) fastest(but *trace.Ask) history.Time {
 	return cmp.Or(granted, set)
 }
 
-// firstCall returns the position of the earliest call that may have led to a key, which was set at the given position:
-// the first acquire of the lock that the client called after it had set its previous key, if it had set one.
+// firstCall returns the position of the earliest call that may have led to the key that was set at the given position.
+// This is the client's first acquire of the lock after it had set its previous key, or its first acquire of all.
 func (t *judge) firstCall(of *trace.Ask, set int) int {
 	first, after := of.Call, -1 // position at which the previous key was set
 	for _, at := range t.Keys {

@@ -65,9 +65,9 @@ func (t *judge) shareKey(c *clash, u history.Process, r *record) bool {
 	return stands
 }
 
-// beside reports whether the victim's key was still there when the other key was set, so that both existed at once.
+// coexists reports whether the victim's key was still there when the other key was set, so that both existed at once.
 // This is normal for a service with one replicated log, where clients that wait have keys, too.
-func (t *judge) beside(r *record) bool {
+func (t *judge) coexists(r *record) bool {
 	victim, other, h := &t.History.Events[r.set[r.victim]], &t.History.Events[r.set[1-r.victim]], &t.History.Header
 	if h.OneService() || h.Service.Kind().OneLog {
 		return false

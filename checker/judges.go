@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// Judges states which judges decided mutual exclusion, and what each answered about the critical sections. It is zero
-// if there was nothing to judge. In findings on other laws, which have only one judge, it is also zero.
+// Judges lists the judges that decided mutual exclusion, with each judge's answer about the critical sections. It is
+// zero if there was nothing to judge, and in findings on other laws, which have only one judge.
 type Judges struct {
 	Porcupine Answer // answer of the linearizability checker, which models a mutex that is owned by a section
 	Interval  Answer // answer of the interval check, which looks at the sections as time spans

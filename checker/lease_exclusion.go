@@ -19,10 +19,10 @@ func init() {
 // leaseExclusion judges the lock service's promise that the validity windows that it grants for one lock never overlap
 // in true time, unless they are shared. A semaphore must never have more windows at once than permits.
 //
-// The law needs grants that state granted and until. It is unchecked if a grant without them may have overlapped
-// another. The law counts as exercised once a lock had two windows, or one window and another acquire that could have
-// been granted. A single grant proves nothing if nobody else asked for the lock. For a semaphore, there must be one
-// acquire more than permits.
+// The law needs grants that contain the times granted and until. It is unchecked if a grant without these times may
+// have overlapped another. The law counts as exercised once a lock had two windows, or one window and another acquire
+// that could have been granted. A single grant proves nothing if nobody else asked for the lock. For a semaphore, there
+// must be one acquire more than permits.
 func (t *judge) leaseExclusion(f *Finding) {
 	windows, exercised := 0, false
 	for i := range t.Locks {
@@ -58,7 +58,7 @@ func (t *judge) leaseExclusion(f *Finding) {
 	f.examined(more)
 }
 
-// leasesOverlap reports a clash: two overlapping windows of one lock or, for a semaphore, one more than there are
+// leasesOverlap reports a clash: two overlapping leases of one lock or, for a semaphore, one lease more than there are
 // permits.
 func (t *judge) leasesOverlap(f *Finding, c *clash) {
 	pair, cause, records := t.decisivePair(c)
@@ -69,11 +69,11 @@ func (t *judge) leasesOverlap(f *Finding, c *clash) {
 	t.facts = t.leaseFacts(&pair, records)
 	b.violated(t, cause, t.leaseStory(&pair, cause, records)+t.crowdedLeases(c),
 		append(t.witness(&pair, records), t.witnessOfCrowd(c)...))
-	b.About, b.Unrecorded = t.about(&pair, records), unrecorded(cause, records)
+	b.About, b.Unrecorded = t.subjectOf(&pair, records), unrecorded(cause, records)
 }
 
-// undecidedBy returns a grant that does not state its window and may have overlapped another grant, or nil if there is
-// none. It is called when no two stated windows overlap.
+// undecidedBy returns a grant whose window is not recorded and may have overlapped another grant, or nil if there is
+// none. It is called when no two recorded windows overlap.
 func (t *judge) undecidedBy() *trace.Grant {
 	for n := range t.Locks {
 		spans := t.WithUnstated(&t.Locks[n])
@@ -94,7 +94,7 @@ func (t *judge) clashes(law Law) (all []clash, more bool) {
 	return inOrder(all)
 }
 
-// inOrder sorts clashes of several locks by the events that state their second spans. It returns at most mostBreaches
+// inOrder sorts clashes of several locks by the events that record their second spans. It returns at most mostBreaches
 // of them, and reports whether there may be more.
 func inOrder(all []clash) (first []clash, more bool) {
 	slices.SortStableFunc(all, func(a, b clash) int { return a.then.At - b.then.At })

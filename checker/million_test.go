@@ -103,7 +103,7 @@ func overlapLast(h *history.History) {
 	}
 }
 
-// extendAll makes two holders of one lock take turns extending it until the end.
+// extendAll makes two holders of one lock take turns extending it until the end of the history.
 func extendAll(h *history.History, broken bool) {
 	n := len(h.Events)
 	h.Events = h.Events[:0:0]

@@ -131,7 +131,7 @@ func (t *judge) insideTogether(f *Finding, c *clash) {
 		if b := report(cause); b != nil {
 			t.facts.keyless = true
 			b.violated(t, cause, t.sectionStory(c)+noKeys, t.witness(c, nil))
-			b.About = t.about(c, nil)
+			b.About = t.subjectOf(c, nil)
 		}
 		return
 	}
@@ -148,7 +148,7 @@ func (t *judge) insideTogether(f *Finding, c *clash) {
 			t.facts = t.leaseFacts(&pair, records)
 			b.violated(t, cause, t.sectionStory(c)+" "+t.leaseStory(&pair, cause, records),
 				append(t.witness(c, nil), t.witness(&pair, records)...))
-			b.About, b.Unrecorded = t.about(&pair, records), unrecorded(cause, records)
+			b.About, b.Unrecorded = t.subjectOf(&pair, records), unrecorded(cause, records)
 		}
 		return
 	}

@@ -19,7 +19,7 @@ func (t *judge) neverRenewed(l lateness) bool {
 }
 
 // longestLease returns the longest validity of any lease of a lock, up to the time of a grant. The grant's own lease
-// may look short only because it is counted from long before its request was sent. In that case, the holder's work was
+// may look short only because it is measured from long before its request was sent. In that case, the holder's work was
 // not longer than usual.
 func (t *judge) longestLease(of *trace.Grant) (longest history.Time) {
 	for _, n := range t.Locks[of.Lock].Grants {

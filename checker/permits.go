@@ -34,7 +34,7 @@ func crowdOf(law Law, lock int32, spans []trace.Span, group []int) clash {
 	return c
 }
 
-// members returns the spans of a clash in the order in which the history states them.
+// members returns the spans of a clash in the order in which the history records them.
 func (c *clash) members() []trace.Span {
 	all := make([]trace.Span, 0, 2+len(c.rest))
 	return append(append(append(all, c.first), c.rest...), c.then)
@@ -42,8 +42,8 @@ func (c *clash) members() []trace.Span {
 
 // decisivePair finds the two grants in a clash of leases that show its cause. It returns them with the cause and the
 // records that show it. In a clash of several grants, the keys of all holders but one may legitimately exist at once,
-// so two such keys prove nothing. decisivePair therefore takes the first pair of which one key was gone when the other
-// was set. If there is no such pair, the cause is that the servers granted more permits than there are.
+// so two such keys prove nothing. decisivePair therefore takes the first pair in which one key was already gone when
+// the other was set. If there is no such pair, the cause is that the servers granted more permits than there are.
 func (t *judge) decisivePair(c *clash) (pair clash, cause Cause, records []record) {
 	pair = clash{law: c.law, lock: c.lock, first: c.first, then: c.then}
 	cause, records = t.decideOne(&pair)
@@ -70,7 +70,7 @@ func (t *judge) decideOne(c *clash) (Cause, []record) {
 	cause, records := t.decide(c)
 	if n := len(records); n > 0 && t.Permits() > 1 {
 		r := &records[n-1]
-		if other := r.set[1-r.victim]; r.gone > max(r.set[0], r.set[1]) && t.beside(r) {
+		if other := r.set[1-r.victim]; r.gone > max(r.set[0], r.set[1]) && t.coexists(r) {
 			r.gone, r.at, r.cause = -1, other, Cause{Kind: GrantedTwice}
 			return r.cause, records
 		}
@@ -99,7 +99,7 @@ func (t *judge) clockStruck(at int) bool {
 	return t.LastFault(at, func(f *trace.Fault) bool { return f.Does.IsClock() && f.Strikes(server) }) != nil
 }
 
-// witnessOfCrowd returns the positions of the grants of a clash, and of the events that state their spans.
+// witnessOfCrowd returns the positions of the grants of a clash, and of the events that record their spans.
 func (t *judge) witnessOfCrowd(c *clash) (w []int) {
 	for _, s := range c.members() {
 		w = append(w, s.At, t.Grants[s.Grant].OK)

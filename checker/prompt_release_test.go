@@ -5,7 +5,7 @@ import (
 )
 
 // This file defines a law as a contributor would, except that its row is registered only when a test asks for it. No
-// other file knows the law. prompt_release_run_test.go tests it in all packages.
+// other file mentions the law. prompt_release_run_test.go tests it in all packages.
 
 // PromptRelease states that nobody stays in a critical section for longer than a second.
 const PromptRelease Law = "prompt-release"

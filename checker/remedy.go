@@ -25,7 +25,7 @@ const (
 		"from when you saw the record change, and for the duration in the record. " +
 		"Do not use the time in the record or your own duration."
 	ownIdentity = "Give each process its own identity."
-	// endedIdentity is what makes leaseTransitions usable as a fencing token of a Kubernetes lease.
+	// endedIdentity is advice that makes leaseTransitions usable as a fencing token of a Kubernetes lease.
 	endedIdentity = "Give each process its own identity, and end the process when it stops leading: " +
 		"leaseTransitions counts changes of the holder, not terms."
 	namedVersion   = "State in each update the resource version that it replaces."

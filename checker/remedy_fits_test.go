@@ -268,7 +268,7 @@ header servers=redis-1,redis-2 shards=redis-1+redis-2 quorum=1 ttl=10s service=r
 2.1s redis-1 key-set of=client-2/1 until=12.1s
 3.1s redis-1 key-gone of=client-2/1 by=client-2/1 why=deleted
 `, []string{"no more replicas than are left"}, nil, []string{"round trip"}},
-	// A waiter that gets the lock in the end must have asked for it at that time. Its longest gap between requests
+	// A waiter that eventually gets the lock must have asked for it at that time. Its longest gap between requests
 	// shows how long it did not ask.
 	{"no request until late", DeadlockFreedom, StuckWithoutHolder, `
 header servers=zk quorum=1 ttl=8s hold=1s service=zookeeper unknown=short-timeout asked=client-1@57s quiet=client-1@0s..53s

@@ -127,7 +127,7 @@ func (t *judge) staleStory(f *Finding, at, newer int) {
 	effect := &t.History.Events[by.At]
 	story := sentence("The resource accepted a write of %s at %v although it had accepted a %s of %s at %v, "+
 		"whose grant of %s is the later one (%s).",
-		t.who(a, b), e.Time, effect.Op, t.who(b, a), effect.Time, quoted(e.Lock), t.orderText(a, b))
+		t.nameOf(a, b), e.Time, effect.Op, t.nameOf(b, a), effect.Time, quoted(e.Lock), t.orderText(a, b))
 	w := []int{a.OK, b.OK, by.At, at}
 	if called, done := t.calledWrite(at); called >= 0 && a.Release < done {
 		t.facts.letGo = true

@@ -41,9 +41,9 @@ func TestAServiceIsWhatItsRowSays(t *testing.T) {
 			got := Check(h)
 			for i := range want.Findings {
 				a, b := &want.Findings[i], &got.Findings[i]
-				if a.Outcome != b.Outcome || a.Cause != b.Cause || told(a) != told(b) {
+				if a.Outcome != b.Outcome || a.Cause != b.Cause || storyOf(a) != storyOf(b) {
 					t.Errorf("%s, %s, as %s:\n%v: %v: %s\nas %s:\n%v: %v: %s", file, c.name, is, a.Outcome, a.Cause,
-						told(a), h.Header.Service, b.Outcome, b.Cause, told(b))
+						storyOf(a), h.Header.Service, b.Outcome, b.Cause, storyOf(b))
 				}
 			}
 		}
@@ -53,8 +53,8 @@ func TestAServiceIsWhatItsRowSays(t *testing.T) {
 	}
 }
 
-// told returns the explanation of a finding up to the advice.
-func told(f *Finding) string {
+// storyOf returns the explanation of a finding up to the advice.
+func storyOf(f *Finding) string {
 	story, _, _ := strings.Cut(f.Explanation, "Remedy:")
 	return story
 }

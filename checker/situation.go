@@ -228,7 +228,7 @@ func isSplit(s *situation) bool        { return s.split }
 func fences(s *situation) bool { return s.Applies(history.Fencing) }
 
 // counted reports whether the holder relied on a wrong end of its lease. It returns false if the holder extended a key
-// that had already expired, or if the lease states no end.
+// that had already expired, or if the lease has no stated end.
 func counted(s *situation) bool { return s.cause.Detail == "" && !s.untold }
 
 // driftingDeadline reports whether the validity was miscounted because a clock had drifted since before the lease

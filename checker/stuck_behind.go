@@ -225,8 +225,8 @@ func (t *judge) isSilent(client history.Process, now history.Time) bool {
 }
 
 // lastAsked returns when the last request of a client for a lock reached a server, up to the given time. It returns 0
-// if no request did. The header states only when the client's very last request arrived, and the longest gap between
-// two of its requests. If this is not enough to tell, known is false.
+// if no request did. The header contains only the time at which the client's very last request arrived, and the longest
+// gap between two of its requests. If this is not enough to tell, known is false.
 func (t *judge) lastAsked(client history.Process, by history.Time) (last history.Time, known bool) {
 	h := &t.History.Header
 	last, known = h.Asked[client]
@@ -261,7 +261,7 @@ func (t *judge) doneWith(lock int32, of history.Attempt, set int) int {
 	return trace.Open
 }
 
-// stay explains why an abandoned key stays.
+// stay explains why an abandoned key has not disappeared.
 func (x *abandonedKey) stay(t *judge) string {
 	switch {
 	case x.detail == SessionLives:

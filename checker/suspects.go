@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// Known states what trials have shown about the faults behind a violation. It identifies each fault by the index of the
-// event at which the fault struck.
+// Known contains what trials have shown about the faults behind a violation. It identifies each fault by the index of
+// the event at which the fault struck.
 type Known struct {
 	Idle []int // the violation also occurs without these faults, so its explanation does not name them
 	// the violation does not occur without these faults; if the explanation finds no other reason, it names them
@@ -28,7 +28,8 @@ func (c *Checker) CheckKnowing(h *history.History, breach *Finding, k Known) Fin
 	return f
 }
 
-// neededStory names the faults that are known to be needed, if the explanation has not named any fault.
+// neededStory names the faults without which the violation is known not to occur. It returns "" if the explanation has
+// already named a fault.
 func (t *judge) neededStory() string {
 	if len(t.Cited) > 0 || len(t.known.Needed) == 0 {
 		return ""

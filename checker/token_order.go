@@ -56,9 +56,10 @@ func (t *judge) tokenOrder(f *Finding) {
 // tokenClash is a pair of grants of one lock whose tokens break the law. Grant a comes first in the history.
 type tokenClash struct{ a, b *trace.Grant }
 
-// tokenClashes finds two clashes: the first grant whose token an earlier grant had already used, and the first grant
-// whose token is lower than that of another grant that had returned before the first grant was requested. Each result
-// is a pair of the grant found and the first grant with which it conflicts.
+// tokenClashes finds two kinds of clash. In the first, a grant has a token that an earlier grant had already used. In
+// the second, a grant has a lower token than another grant that had returned before the first was requested. For each
+// kind, tokenClashes returns only the first grant that conflicts with another, together with the first grant with which
+// it conflicts.
 func (t *judge) tokenClashes(l *trace.LockTrace) (clashes []tokenClash) {
 	var with []*trace.Grant
 	var highest []history.Token // highest[i] is the highest token of with[:i+1]
@@ -118,8 +119,8 @@ func (t *judge) tokenStory(f *Finding, a, b *trace.Grant) {
 		return
 	}
 	story := sentence("%s was granted the lock %s at %v with fencing token %d, although %s had been granted %s at %v. "+
-		"A resource that compares tokens cannot tell which of the two grants is stale.", capital(t.who(b, a)),
-		quoted(t.Locks[b.Lock].Name), t.Time(b.OK), b.Token, t.who(a, b), which, t.Time(a.OK))
+		"A resource that compares tokens cannot tell which of the two grants is stale.", capital(t.nameOf(b, a)),
+		quoted(t.Locks[b.Lock].Name), t.Time(b.OK), b.Token, t.nameOf(a, b), which, t.Time(a.OK))
 	if lost := t.forgetting(a, b.OK); len(lost) > 0 {
 		story += sentence(" In between, the counter had been lost%s.", t.faultText(lost...))
 	} else if set := t.deposedGrant(a, b); set != nil {

@@ -4,7 +4,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// loss states why a holder lost its key early. The holder was told of the loss, but continued to work.
+// loss describes why a holder lost its key early. The holder was told of the loss, but continued to work.
 type loss struct {
 	cause   Cause
 	leases  clash // the leases as they would have overlapped if the holder had not been told

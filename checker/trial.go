@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Trial states what happened to a violation when the run was repeated without some faults. The checker makes no trials,
-// since it cannot repeat runs. Callers that can repeat a run add trials to a finding.
+// Trial describes what happened to a violation when the run was repeated without some faults. The checker makes no
+// trials, since it cannot repeat runs. Callers that can repeat a run add trials to a finding.
 type Trial struct {
 	Faults []string // plan lines of the faults that were removed; empty: all faults of the plan
 	Needed bool     // the cause breaks the law if any one of these faults is present, but not without them
@@ -31,7 +31,8 @@ func (t Trial) String() string {
 	return "Without " + which + ": " + t.became(len(t.Faults)) + "."
 }
 
-// listOnce lists names in a format. A name that occurs several times is listed once, with the number of times.
+// listOnce lists names, each in the given format. A name that occurs several times is listed once, followed by the
+// number of times.
 func listOnce[T ~string](names []T, format, times string) string {
 	var all []string
 	for i, n := range names {

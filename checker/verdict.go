@@ -40,7 +40,7 @@ type Cause struct {
 	Detail string // empty if the kind has no variants
 }
 
-// String returns "kind" or "kind (detail)", as expectations in scenario files write it.
+// String returns "kind" or "kind (detail)", the format that expectations in scenario files use.
 func (c Cause) String() string {
 	if c.Detail == "" {
 		return string(c.Kind)

@@ -19,8 +19,9 @@ type token struct {
 	asked, ok int64
 }
 
-// tokensOf lists the grants of a lock that have a token, in the order of their returns. If sure is true, asked is the
-// earliest possible time and ok is the latest. Otherwise, asked is the latest and ok is the earliest.
+// tokensOf lists the grants of a lock that have a token, in the order in which their acquires returned. If sure is
+// true, asked is the earliest possible time and ok is the latest. Otherwise, asked is the latest and ok is the
+// earliest.
 func tokensOf(t *trace.Trace, l *trace.LockTrace, sure bool) (all []token) {
 	for _, n := range l.Grants {
 		g := &t.Grants[n]
@@ -96,7 +97,7 @@ func Tokens(t *trace.Trace, violated bool, _ int) string {
 	for n := range t.Locks {
 		if a, b := wentBack(tokensOf(t, &t.Locks[n], false), false); b != nil && !violated {
 			return fmt.Sprintf("A grant of %s has a lower token than one of %s that was made at nearly the same time. ",
-				b.grant.Process, a.grant.Process) + because(t, a.grant.Process, b.grant.Process)
+				b.grant.Process, a.grant.Process) + clockReason(t, a.grant.Process, b.grant.Process)
 		}
 	}
 	return ""
@@ -127,7 +128,7 @@ func Effects(t *trace.Trace, violated bool, _ int) string {
 		g, s := &t.Grants[n], &seen[lock]
 		if other := s.mayBeLater(t, g); e.Op == history.Write && other != "" {
 			return fmt.Sprintf("The grants of %s and %s were made at nearly the same time, and %s took effect "+
-				"first. ", g.Process, other, other) + because(t, other, g.Process)
+				"first. ", g.Process, other, other) + clockReason(t, other, g.Process)
 		}
 		s.asked.add(g.Process, t.Since(g)+off(t, g.Process))
 		s.token = max(s.token, g.Token)
@@ -221,7 +222,7 @@ func missing(t *trace.Trace) string {
 		}
 		if p, at := both[other].ofOthers(""); e.Time-off(t, e.Process) <= at {
 			return "The clients report their reads and writes at nearly the same times as the resource. " +
-				because(t, p, e.Process)
+				clockReason(t, p, e.Process)
 		}
 		both[own].add(e.Process, e.Time+off(t, e.Process))
 	}

@@ -31,9 +31,9 @@ func off(t *trace.Trace, p history.Process) history.Time { return t.History.Head
 // interval is a span of one process. Its ends are times.
 type interval struct {
 	from, to int64
-	// the time until which it is known to have lasted; earlier than to if the record of the process ended before that
+	// the interval is known to have lasted until this time; it is before to if the record of the process ended earlier
 	seen int64
-	// if sure is set: the period in which the span was certainly in progress; otherwise: the period in which it may
+	// the period in which the span was certainly in progress, if sure is set; otherwise, the period in which it may
 	// have been in progress
 	begin, end int64
 	process    int32
@@ -94,20 +94,20 @@ func (l *latest) add(x *interval) {
 	}
 }
 
-// than returns the interval with the latest end, ignoring intervals of x's process.
-func (l *latest) than(x *interval) *interval {
+// ofOthers returns the interval with the latest end, ignoring intervals of x's process.
+func (l *latest) ofOthers(x *interval) *interval {
 	if l.first != nil && l.first.process == x.process {
 		return l.second
 	}
 	return l.first
 }
 
-// clash finds two overlapping intervals of different processes. It examines only the first spans of the list, up to the
-// index given as places. If sure is true, the intervals are certain and the overlap is certain. Otherwise, the
-// intervals are possible and the overlap is possible, even if they have only a single instant in common.
+// clash finds two overlapping intervals of different processes. It examines only the spans before the index places in
+// the list. If sure is true, the intervals are certain and the overlap is certain. Otherwise, the intervals are
+// possible and the overlap is possible, even if they have only a single instant in common.
 func clash(all []interval, places int, sure bool) (a, b *interval, found bool) {
 	var begun []*interval
-	// element n is about the first n intervals: alone has the latest exclusive ones, together the latest shared ones
+	// element n of each list is about the first n intervals: exclusive ones in alone, shared ones in together
 	alone, together := make([]latest, 1, len(all)+1), make([]latest, 1, len(all)+1)
 	for i := range all {
 		if x := &all[i]; x.at < places {
@@ -124,7 +124,7 @@ func clash(all []interval, places int, sure bool) (a, b *interval, found bool) {
 	for _, x := range begun {
 		n := sort.Search(len(begun), func(i int) bool { return !exceeds(x.end, begun[i].begin, sure) })
 		for _, of := range []*latest{&alone[n], &together[n]} {
-			o := of.than(x)
+			o := of.ofOthers(x)
 			if o != nil && !(o.shared && x.shared) && exceeds(o.end, x.begin, sure) {
 				return o, x, true
 			}
@@ -272,10 +272,10 @@ func (c *certainty) clash(i, j int) bool {
 	return !(a.shared && b.shared) && exceeds(a.end, b.begin, true) && exceeds(b.end, a.begin, true)
 }
 
-// clashing returns the spans that clash with one given span, as indexes. It considers only the spans whose indexes are
-// in the list among.
-func (c *certainty) clashing(among []int, with int) (list []int) {
-	for _, i := range among {
+// clashing returns the spans that clash with the span at index with. It examines only the spans at the indexes in
+// candidates, and returns indexes, too.
+func (c *certainty) clashing(candidates []int, with int) (list []int) {
+	for _, i := range candidates {
 		if c.clash(i, with) {
 			list = append(list, i)
 		}
@@ -283,15 +283,15 @@ func (c *certainty) clashing(among []int, with int) (list []int) {
 	return list
 }
 
-// crowd returns the first n of the given spans, in the given order, that all clash with one another. It returns nil if
-// there are no n such spans.
-func (c *certainty) crowd(among []int, n int) []int {
+// crowd finds n spans that all clash with one another, among the spans at the indexes in candidates. It returns the
+// indexes of the first such spans, or nil if there are none.
+func (c *certainty) crowd(candidates []int, n int) []int {
 	if n == 0 {
 		return []int{}
 	}
-	for ; len(among) >= n; among = among[1:] {
-		if rest := c.crowd(c.clashing(among[1:], among[0]), n-1); rest != nil {
-			return append([]int{among[0]}, rest...)
+	for ; len(candidates) >= n; candidates = candidates[1:] {
+		if rest := c.crowd(c.clashing(candidates[1:], candidates[0]), n-1); rest != nil {
+			return append([]int{candidates[0]}, rest...)
 		}
 	}
 	return nil
@@ -341,7 +341,7 @@ func overlap(t *trace.Trace, what string, sections bool) string {
 			how = "lie " + time.Duration(-by).String() + " apart"
 		}
 		return fmt.Sprintf("The %s of %s at %v and of %s at %v %s. %s", what, p, history.Time(a.from), q,
-			history.Time(b.from), how, because(t, p, q))
+			history.Time(b.from), how, clockReason(t, p, q))
 	}
 	return ""
 }
@@ -357,9 +357,9 @@ func processOf(t *trace.Trace, spans []trace.Span, x *interval) history.Process 
 	return t.Grants[spans[x.at].Grant].Process
 }
 
-// because completes an explanation. It says that the order of two events is unknown because of the clocks of their
+// clockReason completes an explanation. It says that the order of two events is unknown because of the clocks of their
 // processes.
-func because(t *trace.Trace, p, q history.Process) string {
+func clockReason(t *trace.Trace, p, q history.Process) string {
 	const noOrder = "so it is not known which came first."
 	a, b := off(t, p), off(t, q)
 	if a == b {
@@ -383,7 +383,7 @@ func Windows(t *trace.Trace, violated bool, _ int) string {
 		spans := t.WithUnstated(&t.Locks[n])
 		if a, b, found := mayClash(t, spans, false); found {
 			return "A grant that does not state how long it was valid may have overlapped another. " +
-				because(t, processOf(t, spans, a), processOf(t, spans, b))
+				clockReason(t, processOf(t, spans, a), processOf(t, spans, b))
 		}
 	}
 	return overlap(t, "validity windows", false)

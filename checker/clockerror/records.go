@@ -79,14 +79,14 @@ func holdsEnd(t *trace.Trace, violated bool, at int) string {
 		if t.LooksAtOwner(c) && c.By != c.Owner && (!violated || e.Index == at) {
 			return fmt.Sprintf("Another attempt changed the key of %s at %v, "+
 				"and it is not certain whether that hold had ended by "+
-				"then. ", c.Owner, e.Time) + because(t, e.Process, t.ProcessOf(c.Owner))
+				"then. ", c.Owner, e.Time) + clockReason(t, e.Process, t.ProcessOf(c.Owner))
 		}
 	}
 	return ""
 }
 
 func recordsAre(t *trace.Trace, p, q history.Process) string {
-	return "Servers that share a key recorded changes of it at nearly the same time. " + because(t, p, q)
+	return "Servers that share a key recorded changes of it at nearly the same time. " + clockReason(t, p, q)
 }
 
 // Waits explains why it is uncertain whether anybody was stuck for too long. It returns "" if, during that time, nobody

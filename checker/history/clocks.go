@@ -46,13 +46,13 @@ func grouped(times map[Process]Time, show func(Time) string) string {
 	}
 	var all []string
 	for _, t := range slices.Sorted(maps.Keys(of)) {
-		all = append(all, fmt.Sprintf("%s (%s)", show(t), some(of[t])))
+		all = append(all, fmt.Sprintf("%s (%s)", show(t), firstFew(of[t])))
 	}
 	return strings.Join(all, ", ")
 }
 
-// some joins the first few names of a list and says how many more there are.
-func some(names []string) string {
+// firstFew joins the first few names of a list and says how many more there are.
+func firstFew(names []string) string {
 	const few = 4
 	if n := len(names) - few; n > 0 {
 		names = append(slices.Clone(names[:few]), fmt.Sprintf("%d more", n))

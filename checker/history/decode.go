@@ -41,8 +41,8 @@ func Decode(r io.Reader) (*History, error) {
 // DecodeCut is like Decode, but accepts a file whose recorder was stopped in the middle of a line. If the last line is
 // truncated, DecodeCut returns the events before it, and cut says what is wrong with the line.
 //
-// The events are stored in the spare capacity of room, after its elements, as far as they fit. The returned history
-// does not include the elements of room.
+// The events are stored in the spare capacity of room, after its elements, until it is full. The returned history does
+// not include the elements of room.
 func DecodeCut(r io.Reader, room []Event) (h *History, cut, err error) {
 	return decodeCut(r, room, mostEvents-len(room))
 }
@@ -363,7 +363,7 @@ func settle(e *Event, g *Grant, has keys) error {
 	if e.F == Crash && e.Process != Nemesis {
 		e.F = Crashed
 	}
-	if !known(e.Process, e.F) {
+	if !mayRecord(e.Process, e.F) {
 		names := make([]string, len(functions))
 		for i, f := range functions {
 			names[i] = string(f)
@@ -411,8 +411,8 @@ func settle(e *Event, g *Grant, has keys) error {
 	return e.wrongGrant()
 }
 
-// known reports whether process p may record f. The nemesis may choose the names of its faults freely.
-func known(p Process, f F) bool { return p == Nemesis || slices.Contains(functions, f) }
+// mayRecord reports whether process p may record f. The nemesis may choose the names of its faults freely.
+func mayRecord(p Process, f F) bool { return p == Nemesis || slices.Contains(functions, f) }
 
 func readField(s *scanner, key string, e *Event, p *parts) (err error) {
 	g := &p.grant

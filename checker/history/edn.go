@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// stepEDN is the time between successive operations if a history states no times. It is needed to draw the history.
+// stepEDN is the time between successive operations if a history contains no times. It is needed to draw the history.
 const stepEDN = Time(1e6)
 
 // EDN is a history that Jepsen wrote in EDN.
@@ -31,13 +31,13 @@ type EDN struct {
 //	{:type :invoke, :f :acquire, :value nil, :process 0, :time 123, :index 0}
 //
 // The maps follow one another, either bare or inside one vector or list. If there is a single lock without a name, it
-// is called "lock". If there are several, each is called by its key, which is in :key or, as jepsen.independent writes
-// it, in :value [KEY …]. A client with a number becomes the process "process-NUMBER". Times, indexes, processes and
-// fencing tokens are whole numbers of 64 bits, in any form that EDN allows: 1, 1N, 1M, 1.0, 1e3. Clojure's other
-// numbers (1/2, 0x1F, ##NaN) are refused, and so is a map with a repeated key.
+// is called "lock". If there are several, each is named after its key, which is in :key or, as jepsen.independent
+// writes it, in :value [KEY …]. A client with a number becomes the process "process-NUMBER". Times, indexes, processes
+// and fencing tokens are 64-bit integers, in any form that EDN allows: 1, 1N, 1M, 1.0, 1e3. Clojure's other numbers
+// (1/2, 0x1F, ##NaN) are refused, and so is a map with a repeated key.
 //
-// The events are stored in the spare capacity of room, after its elements, as far as they fit. The returned history
-// does not include the elements of room.
+// The events are stored in the spare capacity of room, after its elements, until it is full. The returned history does
+// not include the elements of room.
 func DecodeEDN(r io.Reader, room []Event) (*EDN, error) {
 	return decodeEDN(r, room, mostEvents-len(room))
 }
@@ -74,7 +74,7 @@ func decodeEDN(r io.Reader, room []Event, most int) (*EDN, error) {
 	}
 }
 
-// check returns an error if the history is empty, or if only some operations state their time.
+// check returns an error if the history is empty, or if only some operations have a time.
 func (s *EDN) check(timed, line int) error {
 	switch n := len(s.History.Events); {
 	case n == 0:
@@ -157,7 +157,7 @@ func (p *parser) event(text []byte, next int) (e Event, timed bool, err error) {
 			return e, false, err
 		}
 	}
-	if err := op.about(&e); err != nil {
+	if err := op.setTarget(&e); err != nil {
 		return e, false, err
 	}
 	e.Process, e.Lock, e.F = share(p, e.Process), share(p, e.Lock), share(p, e.F)
@@ -262,8 +262,8 @@ func unknownKeyword(key, word, what string, choices []string) error {
 	return fmt.Errorf("%s :%s is %s", key, word, what)
 }
 
-// about sets the lock or register that the operation acts on, its value and its fencing token.
-func (op *operation) about(e *Event) (err error) {
+// setTarget sets the lock or register that the operation acts on, its value and its fencing token.
+func (op *operation) setTarget(e *Event) (err error) {
 	if e.Process == Nemesis {
 		if op.Value != nil {
 			e.Value = string(e.F) + " " + short(op.Value)

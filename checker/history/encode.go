@@ -126,7 +126,7 @@ func encodable(e *Event) error {
 	switch {
 	case e.Type < Invoke || e.Type > Info:
 		return fmt.Errorf("type %d is none of invoke, ok, fail, info", e.Type)
-	case !known(e.Process, e.F):
+	case !mayRecord(e.Process, e.F):
 		return fmt.Errorf("unknown f %q", e.F)
 	case e.Index < 0:
 		return fmt.Errorf("\"index\" is %d: it must be 0 or larger", e.Index)

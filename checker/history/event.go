@@ -3,9 +3,9 @@
 // ones.
 //
 // Goals: one event type that reads like a Jepsen operation; a lossless file format in JSON lines, and a reader of
-// Jepsen's own EDN; readers that need no memory beyond that of the history, and whose errors state the line and what is
-// wrong in it. Non-goals: knowing how the history was made; operations on anything but locks, the data that they guard,
-// and registers.
+// Jepsen's own EDN; readers that need no memory beyond that of the history, and whose errors give the line and what is
+// wrong with it. Non-goals: knowing how the history was made; operations on anything but locks, the data that they
+// guard, and registers.
 package history
 
 import (
@@ -110,8 +110,8 @@ const (
 // BySystem reports whether a failover was decided by the lock service itself, not ordered by a fault.
 func (w Why) BySystem() bool { return w == BySentinel || w == ByCluster }
 
-// Reasons on KeyGone that involve no client: the server evicted the key to free memory (maxmemory-policy), or an
-// operator's DEL or FLUSHALL removed it.
+// The reasons of key-gone events that involve no client: the server evicted the key to free memory (maxmemory-policy),
+// or an operator's DEL or FLUSHALL removed it.
 const (
 	Evicted           Why = "evicted"
 	DeletedByOperator Why = "removed by an operator (deleted)"
@@ -149,7 +149,7 @@ var checkNames = [...]string{CheckedNothing: "nothing", CheckedPresence: "presen
 // IsScore reports whether the check is of the score of a member of a sorted set.
 func (c Check) IsScore() bool { return c == CheckedScore || c == CheckedEarlyScore }
 
-// String returns the word for the check in a history, or "" if the check is not recorded.
+// String returns the word that stands for c in a history file, or "" if the check is not recorded.
 func (c Check) String() string {
 	if int(c) >= len(checkNames) {
 		return ""
@@ -204,7 +204,7 @@ type Event struct {
 	// Grant is set on acquire ok and extend ok, and nil on other events. Grant.Granted is not after Time.
 	Grant *Grant
 	// Fault may be set on events of the nemesis, and is nil on other events. It is also nil if a history from another
-	// program does not state which processes a fault strikes.
+	// program does not say which processes a fault strikes.
 	Fault *Fault
 }
 
@@ -222,8 +222,8 @@ type Grant struct {
 	Granted Time
 	Until   Time      // end of the validity that the caller was told, in true time; it may be before Granted
 	Counted []Process // the servers whose grants the client counted
-	// Open means that the holder was not told when the lease ends. Until is then the time at which the holder learned
-	// that the lock was lost, or crashed.
+	// Open means that the holder was not told when the lease ends. Until is then the time at which the holder crashed
+	// or learned that the lock was lost.
 	Open bool
 	// Told means that the holder was told when the lease ends, but learned earlier that the lock was lost. Until is
 	// then the time at which it learned of the loss.
@@ -257,8 +257,8 @@ type Header struct {
 	// number of clients that may hold a lock at the same time, if it is a semaphore; 0 or 1 for a lock with one holder
 	Permits int  `json:"permits,omitempty"`
 	TTL     Time `json:"ttl,omitempty"` // the longest TTL in use, in ns
-	// TTLs gives the longest TTL of some clients, in ns. It lists the clients that use only TTLs shorter than the field
-	// TTL.
+	// TTLs contains the longest TTL of some clients, in ns. It lists the clients that use only TTLs shorter than the
+	// field TTL.
 	TTLs map[Process]Time `json:"ttls,omitempty"`
 	// the longest declared time that a client works inside its section, in ns
 	Hold     Time `json:"hold,omitempty"`
@@ -280,11 +280,11 @@ type Header struct {
 	// out. Lapses lists the unsafe things that the lock is known to do.
 	Unknown []Measure `json:"unknown_measures,omitempty"`
 	Lapses  []Lapse   `json:"lapses,omitempty"`
-	// Asked gives, for each client, when its latest request for a lock reached a lock server, or 0 if none did.
-	// Requests that only keep a connection or a session alive do not count. Asked is nil if the requests of the run
-	// were not inspected.
+	// Asked contains, for each client, the time at which its latest request for a lock reached a lock server, or 0 if
+	// none did. Requests that only keep a connection or a session alive do not count. Asked is nil if the requests of
+	// the run were not inspected.
 	Asked map[Process]Time `json:"asked,omitzero"`
-	// Quiet gives, for each client in Asked that sent such a request, the longest time without one: between two of
+	// Quiet contains, for each client in Asked that sent such a request, the longest time without one: between two of
 	// them, or between the client's first call of acquire and the first of them.
 	Quiet map[Process]Span `json:"quiet,omitzero"`
 	End   Time             `json:"end"` // true time at which recording stopped
@@ -293,7 +293,7 @@ type Header struct {
 
 // Recording contains the header fields of a history that was recorded outside the simulator.
 type Recording struct {
-	// Start is the instant from which times are counted, as Unix time in ns, or 0 if it is unknown.
+	// Start is the instant from which times are measured, as Unix time in ns, or 0 if it is unknown.
 	Start int64 `json:"start,omitempty"`
 	// ClockError is the maximum difference between the clock of a process and true time, in either direction, in ns.
 	// Events of one process are ordered by their index. The order of two processes' events is known if their times

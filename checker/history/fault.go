@@ -102,7 +102,7 @@ type Fault struct {
 	On []Process
 	// To names the other side of a link, or the replica that is promoted. It is empty for all other faults.
 	To []Process
-	// Ends says whether an end of the fault will be recorded: the fault has a length, or the crashed server restarts.
+	// Ends says whether an end of the fault will be recorded: the fault has a duration, or the crashed server restarts.
 	// If not, the fault is over as soon as it strikes, or it lasts forever.
 	Ends  bool
 	Loses Loss

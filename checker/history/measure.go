@@ -20,7 +20,7 @@ const (
 	ObeyedExtension Measure = "obeyed-extension" // an extension counts only if the server has extended the key
 	KeptExtension   Measure = "kept-extension"   // an extension neither deletes the key nor sets it again
 	OwnValue        Measure = "own-value"        // each attempt uses a different value
-	// step 3 of the Redlock document: the lease counts from the time of its request
+	// step 3 of the Redlock document: the lease is measured from the time of its request
 	ElapsedCheck   Measure = "elapsed-check"
 	RelativeExpiry Measure = "relative-expiry" // the server adds the TTL to its own clock
 	CountedEntries Measure = "counted-entries" // if its owner acquired a lock twice, only the last release frees it
@@ -71,7 +71,7 @@ func (h *Header) MayApply(m Measure) bool { return h.Applies(m) || h.Unsure(m) }
 // Unsure reports whether the header states that it is unknown whether a measure is applied.
 func (h *Header) Unsure(m Measure) bool { return slices.Contains(h.Unknown, m) }
 
-// StatesMeasures reports whether the header states any measures. The headers of recorded histories seldom do.
+// StatesMeasures reports whether the header lists any measures. The headers of recorded histories seldom do.
 func (h *Header) StatesMeasures() bool { return len(h.Measures)+len(h.Unknown) > 0 }
 
 // Shows reports whether the lock is known to have a lapse.

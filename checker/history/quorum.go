@@ -8,7 +8,7 @@ func (h *Header) OneService() bool { return len(h.Groups) > 0 && len(h.Groups) <
 // empty, because no other member has its data.
 func (h *Header) OnlyMember() bool { return len(h.Servers) == 1 && h.Service.Kind().OneLog }
 
-// StatesQuorum reports whether the header states the servers and the size of a quorum.
+// StatesQuorum reports whether the header specifies the servers and the size of a quorum.
 func (h *Header) StatesQuorum() bool { return h.Quorum > 0 && len(h.Servers) > 0 }
 
 // IsQuorum reports whether the given servers can together grant a lock. They are members of one service, or servers

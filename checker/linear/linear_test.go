@@ -93,7 +93,7 @@ func sectionsByForce(inside, left []MutexOp, permits int) bool {
 }
 
 // TestALockAgreesWithItsDefinition checks that porcupine and a search through all orders agree on random sections. Some
-// of the sections are shared, and some may have ended before their enter returned.
+// of the sections are shared, and some may have ended before their enter operation returned.
 func TestALockAgreesWithItsDefinition(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	seen := map[Answer]int{}
@@ -165,8 +165,9 @@ func TestARegisterLosesNoUpdate(t *testing.T) {
 	}
 }
 
-// updatesByForce implements the definition directly. It reports whether all updates, except any of the optional ones,
-// can be put into an order that respects real time and explains what was read.
+// updatesByForce implements the definition directly. It reports whether the updates can be put into an order that
+// respects real time and explains what was read. The order contains all updates that are not optional, and any of the
+// optional ones.
 func updatesByForce(value string, left []Update) bool {
 	done := true
 	for i, u := range left {

@@ -47,7 +47,7 @@ func crowd(r *rand.Rand, sections int, broken bool) []MutexOp {
 			c.doing, ops[where[c.enter.Section]].Return = 0, now
 		}
 	}
-	// remove the leaves of sections that are still open
+	// leave out the exits of sections that are still open
 	return slices.DeleteFunc(ops, func(op MutexOp) bool { return !op.Enter && op.Call == 0 })
 }
 

@@ -20,7 +20,7 @@ type File struct {
 }
 
 // Read reads a history in Fencepost's own JSON lines or in Jepsen's EDN. It detects the format. An error begins with
-// the name of the file and states the line.
+// the name of the file and gives the line number.
 func Read(name string, r io.Reader) (*File, error) {
 	return readInto(slices.Grow([]history.Event(nil), lines(r)), name, r)
 }

@@ -18,12 +18,12 @@ type Part struct {
 }
 
 // Merge combines the histories of several machines into one, in the order of their times. Events of the same part keep
-// their order. For each process, the merged header states how wrong its clock may have been and until when it was
-// recorded. A single part is returned as it is. If there are several parts, their events are moved into the new
+// their order. For each process, the merged header contains the maximum error of its clock and the time at which its
+// recording ended. A single part is returned as it is. If there are several parts, their events are moved into the new
 // history, and the parts must not be used afterwards.
 //
-// Merge returns an error in four cases: a part does not state the error of its clock; two parts contain the same
-// process or attempt; only some parts state when their time begins; or the headers contradict each other.
+// Merge returns an error in four cases: a part does not give the error of its clock; two parts contain the same process
+// or attempt; only some parts say when their time begins; or the headers contradict each other.
 func Merge(parts []Part) (*history.History, error) {
 	if len(parts) == 1 {
 		return parts[0].History, nil
@@ -92,8 +92,8 @@ func (p *Part) knows(to *history.Header) {
 	}
 }
 
-// shift returns the amount to add to the part's times so that they count from start. The part must not begin before
-// start.
+// shift returns the amount to add to the part's times so that they are measured from start. The part must not begin
+// before start.
 func (p *Part) shift(start int64) history.Time {
 	if p.History.Header.Start == 0 {
 		return 0
@@ -118,8 +118,8 @@ func (p *Part) mergeable(first *Part) error {
 	return nil
 }
 
-// longest returns the longest TTL of each client in two headers. It omits clients whose longest TTL is the largest of
-// all.
+// longest returns the longest TTL of each client in two headers. It omits clients whose longest TTL equals the longest
+// TTL in both headers.
 func longest(a, b *history.Header) map[history.Process]history.Time {
 	of := map[history.Process]history.Time{}
 	for _, h := range []*history.Header{a, b} {
@@ -189,7 +189,7 @@ func union[T comparable](a, b []T) []T {
 	return all
 }
 
-// inOrder returns the events of all parts in the order of their times, counted from start. If times are equal, the
+// inOrder returns the events of all parts in the order of their times, measured from start. If times are equal, the
 // earlier part comes first. If the clock of a part went back, its events keep their order nevertheless. The events are
 // moved. They are not copied if the parts already follow one another in memory.
 func inOrder(parts []Part, start int64) []history.Event {
@@ -204,7 +204,7 @@ func inOrder(parts []Part, start int64) []history.Event {
 		own, shift := parts[i].History.Events, parts[i].shift(start)
 		if shift != 0 {
 			for n := range own {
-				own[n] = later(own[n], shift)
+				own[n] = shifted(own[n], shift)
 			}
 		}
 		if len(own) > 0 {
@@ -262,18 +262,18 @@ func arrange(events []history.Event, order []int) {
 	}
 }
 
-// later returns an event with its times moved by the given amount, the distance between two starting times.
-func later(e history.Event, by history.Time) history.Event {
-	e.Time += by
+// shifted returns an event with its times moved by delta, the distance between two starting times.
+func shifted(e history.Event, delta history.Time) history.Event {
+	e.Time += delta
 	key := e.F == history.KeySet || e.F == history.KeyProlonged
 	if key && e.Until != history.Never || e.F == history.Crashed && e.Until != 0 {
-		e.Until += by
+		e.Until += delta
 	}
 	if e.Grant != nil {
 		g := *e.Grant
-		g.Since, g.Granted = g.Since+by, g.Granted+by
+		g.Since, g.Granted = g.Since+delta, g.Granted+delta
 		if g.Until != history.Never {
-			g.Until += by
+			g.Until += delta
 		}
 		e.Grant = &g
 	}

@@ -57,8 +57,8 @@ func TestMachinesAreMergedByTheirTimes(t *testing.T) {
 	}
 }
 
-// TestEachMachineKeepsItsClockAndItsEnd checks when the recording of each process ends: at the end that its header
-// states, but not before its last event. If the file is truncated, the recording ends at the last event.
+// TestEachMachineKeepsItsClockAndItsEnd checks when the recording of each process ends: at the end given in its header,
+// but not before its last event. If the file is truncated, the recording ends at the last event.
 func TestEachMachineKeepsItsClockAndItsEnd(t *testing.T) {
 	cut := part(t, "c", `{"header":{"start":100,"clock_error":3,"end":90}}`, took("c", 40))
 	cut.Cut = "line 3: text without its closing quote"

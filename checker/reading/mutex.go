@@ -12,7 +12,7 @@ import (
 // Kind is the kind of lock in a history. If the history's header does not state the kind, the user states it.
 type Kind string
 
-// The kinds. AsRecorded is the zero Kind. It means that the header states the kind.
+// The kinds of lock. AsRecorded, the zero Kind, means that the header says which kind it is.
 const (
 	AsRecorded Kind = ""
 	Mutex      Kind = "mutex"     // a lock that is only acquired and released

@@ -22,7 +22,7 @@ type removed struct {
 // Under history.Strict, a release that failed released nothing: its call and its return are removed. A release with an
 // unknown outcome may have released the lock, so it ends the section when it is called, as under history.Default.
 //
-// The nested acquires of an owner are removed, and so are as many of its releases. A nested acquire that states a lease
+// The nested acquires of an owner are removed, and so are as many of its releases. A nested acquire that has a lease
 // becomes an extension. The owner is the attempt, or the process if no attempt is named. An exclusive acquire during a
 // shared hold is not nested.
 func of(h *history.History) (*history.History, removed) {

@@ -143,7 +143,7 @@ func TestReadingsAreReadAsWritten(t *testing.T) {
 	}
 }
 
-// TestNestedLeasesExtendTheOuterOne checks that the lease that a nested acquire states extends the outer hold.
+// TestNestedLeasesExtendTheOuterOne checks that the lease of a nested acquire extends the outer hold.
 func TestNestedLeasesExtendTheOuterOne(t *testing.T) {
 	h, err := history.Decode(strings.NewReader(`{"header":{"reentrant":true,"end":100}}
 {"time":0,"process":"a","type":"invoke","f":"acquire","lock":"l"}

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/register"
 )
 
-// Options override statements in the headers of files. The zero Options override nothing.
+// Options override fields in the headers of files. The zero Options override nothing.
 type Options struct {
 	Reading    *history.Reading
 	ClockError *history.Time

@@ -32,7 +32,7 @@ type operation struct {
 	steps       []step
 }
 
-// never is stored in the field returned of an operation that may have had no effect.
+// never, in the field returned, means that an operation may have had no effect.
 const never = -1
 
 // reads reports whether the operation read anything.
@@ -193,7 +193,7 @@ func (t *reader) event(at int, e *history.Event) error {
 }
 
 // unknownReads removes the read steps of a call, because their values are not known yet. A compare-and-set keeps its
-// read, because its call states the old value.
+// read, because its call contains the old value.
 func unknownReads(f history.F, steps []step) (left []step) {
 	for _, s := range steps {
 		if f == history.CAS || s.write {
@@ -335,8 +335,8 @@ func (t *reader) value(text string) string {
 	return plain
 }
 
-// isKeyed reports whether all calls, and all operations that took effect, have a pair of a register and a value as
-// their value.
+// isKeyed reports whether the value of every call, and of every operation that took effect, is a pair of a register and
+// a value.
 func (t *reader) isKeyed() bool {
 	keyed := false
 	for i := range t.h.Events {

@@ -3,8 +3,8 @@
 // Knossos.
 //
 // A register behaves like cas-register and multi-register of knossos.model, except that nil is a value like any other
-// if the initial values are stated. A history may leave something open, so that one interpretation explains the
-// operations and another does not. Then the law is undecided, and the finding states what the outcome depends on.
+// if the history gives the initial values. A history may leave something open, so that one interpretation explains the
+// operations and another does not. Then the law is undecided, and the finding says what the outcome depends on.
 //
 // Goals: no wrong statement about any history, however incomplete; a violation is reported at the first return that
 // makes it certain, with the values that could have been read instead; the work on each register and the memory are
@@ -23,10 +23,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/linear"
 )
 
-// Check checks a history of registers. If h is not such a history (see Of), it returns of = false and checks nothing.
-// The laws of locks are not checked. Linearizability is checked for each register separately, or for all registers
-// together if an operation uses several.
-func Check(h *history.History) (v checker.Verdict, of bool) {
+// Check checks a history of registers. If h is not such a history (see Of), ok is false and nothing is checked. The
+// laws of locks are not checked. Linearizability is checked for each register separately, or for all registers together
+// if an operation uses several.
+func Check(h *history.History) (v checker.Verdict, ok bool) {
 	t, err := read(h)
 	if t == nil || err != nil {
 		return v, false
@@ -152,8 +152,9 @@ func (p *part) widest() view {
 	return view{anything: h.Initial == "", unknown: h.Initial == "", early: p.t.unclear, clocks: h.ClockError > 0}
 }
 
-// judge decides whether every interpretation of the history (view) explains the operations (holds) or none does
-// (violated). If only some do, the outcome is undecided, and why says what it depends on.
+// judge decides the outcome from all interpretations of the history (see view). If every interpretation explains the
+// operations, the law holds. If none does, it is violated. If only some do, the outcome is undecided, and why says what
+// it depends on.
 func (p *part) judge() (outcome checker.Outcome, why string) {
 	widest, end := p.widest(), len(p.t.h.Events)
 	narrow := p.explained(view{}, end)

@@ -170,7 +170,7 @@ func TestClocksLeaveOpenWhatTheyCannotDecide(t *testing.T) {
 }
 
 // TestWhatWasNotRecordedMayHaveBeenRead judges a history in which process 0 wrote 3. The record of process 0 ends
-// early, at the time that the header's field seen states. Whatever process 0 wrote after that may have been read.
+// early, at the time in the header's field "seen". Whatever process 0 wrote after that may have been read.
 func TestWhatWasNotRecordedMayHaveBeenRead(t *testing.T) {
 	for _, c := range []struct {
 		seen, error history.Time // process 1 read at 3 ms

@@ -23,8 +23,8 @@ type asked struct {
 // slowly is a slow check that follows the definition. The law holds if the operations have a possible order, starting
 // from nil. A possible order contains every operation that took effect, and any subset of the operations that may have
 // taken effect. Each operation lies between its call and its return, and each read returns the value that it found. The
-// law is violated if no initial value makes an order possible, even if reads of nil may have found any value. Otherwise
-// the law is undecided.
+// law is violated if no initial value makes an order possible, even when a read that returned nil is allowed to match
+// any value. Otherwise the law is undecided.
 func slowly(events []history.Event) checker.Outcome {
 	all, values, exercised := operations(events)
 	if !exercised {

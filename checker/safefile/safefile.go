@@ -110,7 +110,7 @@ func Reason(err error) error {
 }
 
 func (f *Folder) write(name string, content []byte) error {
-	beside, err := f.beside(content)
+	beside, err := f.writeTemporary(content)
 	if err != nil {
 		return err
 	}
@@ -130,8 +130,8 @@ func (f *Folder) write(name string, content []byte) error {
 	return f.sync(filepath.Dir(name))
 }
 
-// beside writes content to a new file with an unpredictable name in the same folder, and returns the name.
-func (f *Folder) beside(content []byte) (name string, err error) {
+// writeTemporary writes content to a new file with an unpredictable name in the same folder, and returns the name.
+func (f *Folder) writeTemporary(content []byte) (name string, err error) {
 	var random [8]byte
 	rand.Read(random[:])
 	name = temporary + hex.EncodeToString(random[:])
@@ -237,7 +237,7 @@ func Writable(dir string) error {
 	if err != nil {
 		return err
 	}
-	name, err := f.beside(nil)
+	name, err := f.writeTemporary(nil)
 	if err == nil {
 		err = f.root.Remove(name)
 	}

@@ -51,13 +51,13 @@ func (r *reading) decide(a, b *window) (cause string, ofA bool) {
 // counted returns the servers that a window counted. If another client passed on the key or the element that the window
 // depends on, this is the server that stored it.
 func (r *reading) counted(w *window) []history.Process {
-	if given := r.given(w); given >= 0 {
+	if given := r.passedOn(w); given >= 0 {
 		return []history.Process{r.Events[given].Process}
 	}
 	return r.Events[w.at].Grant.Counted
 }
 
-// grantedByNone reports whether the client was told that it had the lock although no server had a key of it.
+// grantedByNone reports whether the client was told that it had the lock although no server had a key for the lock.
 func (r *reading) grantedByNone(w *window) bool {
 	return w.at == w.ok && (len(r.counted(w)) == 0 || r.oneService()) && r.keyless(w)
 }
@@ -118,11 +118,11 @@ func (r *reading) asked(w *window) int {
 	return w.at
 }
 
-// given returns the position at which another attempt passed on the key that a window depends on. This is the last key
-// of the lock that was set while the holder was asking. It must still be present at the grant. The other attempt must
-// have called its own release before its request set the key. given returns -1 if there is no such key, if the holder
-// counted servers, or if the holder had a key of its own that was still in place.
-func (r *reading) given(w *window) int {
+// passedOn returns the position at which another attempt passed on the key that a window depends on. This is the last
+// key of the lock that was set while the holder was asking. It must still be present at the grant. The other attempt
+// must have called its own release before its request set the key. passedOn returns -1 if there is no such key, if the
+// holder counted servers, or if the holder had a key of its own that was still in place.
+func (r *reading) passedOn(w *window) int {
 	if w.at != w.ok || w.attempt == "" || len(r.Events[w.at].Grant.Counted) > 0 {
 		return -1
 	}
@@ -220,7 +220,7 @@ func (r *reading) joinedKey(w *window, except history.Attempt) history.Attempt {
 // In the last two cases, the given attempt is ignored. If the window depends on its own key, restingOn returns w.
 func (r *reading) restingOn(w *window, other history.Attempt) *window {
 	of, joiner := r.earlierKey(w, other), history.Attempt("")
-	if given := r.given(w); given >= 0 {
+	if given := r.passedOn(w); given >= 0 {
 		of = r.Events[given].Of
 	}
 	if of == "" {
@@ -302,8 +302,8 @@ func (r *reading) oneService() bool {
 func (r *reading) isQuorum(servers []history.Process) bool { return len(servers) >= r.Header.Quorum }
 
 // record finds the record, in one group of servers, that shows why two windows overlap. A window depends on the key
-// that its attempt set last before the window was stated, or on an element of a list that it took later. The victim is
-// the window whose key was set first. record looks for the disappearance (key-gone) of the victim's key before the
+// that its attempt set last before the window was recorded, or on an element of a list that it took later. The victim
+// inProgress the window whose key was set first. record looks for the disappearance (key-gone) of the victim's key before the
 // other key was set. If the victim's key was set again in between, an earlier disappearance does not count. In a queue
 // (etcd, ZooKeeper) the other key is set earlier, so the disappearance may be at any position before the later grant.
 // ofA reports whether a is the victim.
@@ -363,7 +363,7 @@ func (r *reading) record(a, b *window, group []history.Process) (at int, cause s
 	return -1, "", false
 }
 
-// stoodFor reports whether the key that was set at the given position was still there when a window was stated.
+// stoodFor reports whether the key that was set at the given position was still there when a window was recorded.
 func (r *reading) stoodFor(w *window, set int, group []history.Process) bool {
 	e := &r.Events[set]
 	if set > w.at {
@@ -401,8 +401,8 @@ func (r *reading) took(w *window, group []history.Process) int {
 }
 
 // overwritten returns the first position, after set and before bound, at which another attempt overwrote the victim's
-// key. The key was set at position first; only the time before it expired counts, and only servers that serves selects.
-// overwritten returns -1 if there is no such position.
+// key. It considers only the servers for which serves returns true, and only the time until the key, which was set at
+// position first, expired. It returns -1 if there is no such position.
 func (r *reading) overwritten(victim *window, serves servers, first, set, bound int) int {
 	for i := max(set, first) + 1; i < bound; i++ {
 		e, was := &r.Events[i], &r.Events[first]
@@ -517,7 +517,7 @@ func (r *reading) due(victim *window, on servers, set, at int) history.Time {
 }
 
 // undoing returns the position of a loss of data that set back the deadline of the victim's key. It returns -1 if there
-// is none, or if a later extension made up for the loss.
+// inProgress none, or if a later extension made up for the loss.
 func (r *reading) undoing(victim *window, on servers, set, gone int) int {
 	back := r.keyEvent(history.KeySet, victim, on, set, gone)
 	lost := r.keyEvent(history.KeyGone, victim, on, set, back)

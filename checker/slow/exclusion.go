@@ -21,9 +21,9 @@ type window struct {
 	joiner   history.Attempt // if the window depends on a key that its client joined: the client's own attempt
 }
 
-// windowOf returns the validity of a section's lease in pieces, one for each grant. From its own decision on, each
-// grant replaces the rest of the earlier pieces. The call of release ends the validity. Pieces that begin after the
-// call or become empty are omitted.
+// windowOf returns the validity of a section's lease as a list of windows, one for each grant. From its own decision
+// on, each grant replaces the rest of the earlier windows. The call of release ends the validity. Windows that begin
+// after the call or become empty are omitted.
 func (r *reading) windowOf(s *section) (pieces []window) {
 	stated := s.extensions
 	if s.lease != nil {
@@ -58,7 +58,7 @@ func (r *reading) releasedBefore(s *section, g *history.Grant, until history.Tim
 	return released < g.Granted || released == g.Granted && until > g.Granted
 }
 
-// openEnd returns the end of a lease whose end was not stated: the time at which the holder learned that the lock was
+// openEnd returns the end of a lease whose end was not recorded: the time at which the holder learned that the lock was
 // lost. But if the key ended earlier, and the holder was paused at any time since it last renewed the key, the lease
 // ended with the key. A key without expiry counts as ended once it has not been renewed for a TTL. A key that was set
 // again after its end does not count.
@@ -114,7 +114,7 @@ func (r *reading) openEnd(s *section, g *history.Grant) history.Time {
 	return g.Until
 }
 
-// windows lists all pieces of all leases, in the order of the events that state them.
+// windows lists all windows of all leases, in the order of the events that record them.
 func (r *reading) windows() (all []window) {
 	for _, s := range r.sections {
 		all = append(all, r.windowOf(s)...)
@@ -125,7 +125,7 @@ func (r *reading) windows() (all []window) {
 
 func (w *window) holdsAt(x history.Time) bool { return w.from <= x && x < w.to }
 
-// overlap reports whether two pieces overlap. An instant overlaps only a window that strictly contains it: the window
+// overlap reports whether two windows overlap. An instant overlaps only a window that strictly contains it: the window
 // must be valid both at the instant and one nanosecond before it.
 func (r *reading) overlap(a, b *window) bool {
 	if a.section == b.section || a.lock != b.lock || a.shared && b.shared {
@@ -144,7 +144,7 @@ func (r *reading) overlap(a, b *window) bool {
 
 func (r *reading) leaseExclusion() Finding {
 	windows := r.windows()
-	if !r.exercised(func(s *section) bool { return r.stated(s) > 0 }) {
+	if !r.exercised(func(s *section) bool { return r.countWindows(s) > 0 }) {
 		return Finding{Outcome: Unchecked}
 	}
 	var broken []Breach
@@ -161,14 +161,14 @@ func (r *reading) leaseExclusion() Finding {
 	}
 	judged := 0
 	for _, s := range r.sections {
-		judged += r.stated(s)
+		judged += r.countWindows(s)
 	}
 	return Finding{Outcome: Holds, Judged: judged, Breaches: broken}
 }
 
-// stated counts the windows of a section: one for its grant, and one for each extension that was granted before the
-// release.
-func (r *reading) stated(s *section) (n int) {
+// countWindows counts the windows of a section: one for its grant, and one for each extension that was granted before
+// the release.
+func (r *reading) countWindows(s *section) (n int) {
 	if s.lease != nil {
 		n++
 	}

@@ -83,7 +83,7 @@ func (r *reading) overtakes(s *section, a *ask) bool {
 // staysBehind reports whether b is still waiting at the grant of section s, although s asked earlier and no fault
 // affected its process.
 func (r *reading) staysBehind(s *section, b *ask) bool {
-	return b.lock == s.lock && b.process != s.process && r.later(b, s.ask) && is(b.call, s.ok, b.gone) &&
+	return b.lock == s.lock && b.process != s.process && r.later(b, s.ask) && inProgress(b.call, s.ok, b.gone) &&
 		!r.disturbed(s.ask, s.ok)
 }
 
@@ -102,8 +102,8 @@ func (r *reading) disturbed(a *ask, i int) bool {
 	})
 }
 
-// mayAffect reports whether a fault may affect a process. It cannot if one side of the fault contains only the resource
-// and other processes that ask for locks.
+// mayAffect reports whether a fault may affect a process. It cannot if the fault is a partition with a side that
+// contains only the resource and other processes that ask for locks.
 func (r *reading) mayAffect(f *fault, p history.Process) bool {
 	for _, side := range [][]history.Process{f.On, f.To} {
 		others := 0
@@ -139,7 +139,7 @@ func (r *reading) leftFree() (broken []Breach) {
 		for _, lock := range r.locks {
 			var w *ask
 			for _, a := range r.asks {
-				waits := a.lock == lock && is(begun[a].call, i, a.gone) && !r.cutOff(a.process, i)
+				waits := a.lock == lock && inProgress(begun[a].call, i, a.gone) && !r.cutOff(a.process, i)
 				if waits && (w == nil || begun[a].call < w.call) {
 					w = begun[a]
 				}

@@ -35,8 +35,8 @@ func (r *reading) withoutEffect(s *section) bool {
 }
 
 // inTheWayOf reports whether a fault may have prevented a section's release. Such a fault strikes the client, a server
-// or a link between them. If the servers act together, it may also strike a link between servers. A fault that does not
-// state what it strikes may have struck anything.
+// or a link between them. If the servers act together, it may also strike a link between servers. If the history does
+// not say what a fault struck, it may have struck anything.
 func (r *reading) inTheWayOf(s *section, f *fault) bool {
 	other := s.done == r.none || r.Events[s.done].Type != history.OK // the release may have been made by another client
 	parties := []string{}
@@ -82,7 +82,7 @@ func (r *reading) handedBack(s *section) (seen bool, over int, effect bool) {
 		r.lendsKeys(s) {
 		return false, 0, false
 	}
-	over = r.after(s.release, func(e *history.Event) bool { return e.Time > due }) - 1
+	over = r.firstAfter(s.release, func(e *history.Event) bool { return e.Time > due }) - 1
 	own := r.ownKeys(s)
 	if !r.takenBy(own) {
 		return false, 0, false
@@ -109,7 +109,7 @@ func (r *reading) handedBack(s *section) (seen bool, over int, effect bool) {
 			return true, i, true
 		}
 	}
-	crash := r.after(s.release-1,
+	crash := r.firstAfter(s.release-1,
 		func(e *history.Event) bool { return e.F == history.Crashed && e.Process == s.process })
 	switch {
 	case expires && s.done >= over, !expires && r.end <= due,
@@ -160,7 +160,7 @@ func (r *reading) keyAt(lock history.Lock, i int) (k *standingKey, at copied) {
 	return r.keyBefore(lock, at, i), at
 }
 
-// keyBefore returns the key that was stored in the given place just before position i.
+// keyBefore returns the key that was stored at the given server and member just before position i.
 func (r *reading) keyBefore(lock history.Lock, at copied, i int) (k *standingKey) {
 	for j := range i {
 		e := &r.Events[j]

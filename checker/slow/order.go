@@ -327,7 +327,7 @@ func (r *reading) liveOwner(i int) history.Attempt {
 	return ""
 }
 
-// tokenOrder compares every two grants of one lock that have tokens.
+// tokenOrder compares each pair of grants of the same lock that have tokens.
 func (r *reading) tokenOrder() Finding {
 	outcome, tokens := Unchecked, 0
 	var broken []Breach
@@ -343,7 +343,7 @@ func (r *reading) tokenOrder() Finding {
 			if a.token == b.token {
 				broken = append(broken, Breach{[]int{a.ok, b.ok}, "token repeated", r.time(b.ok)})
 			}
-			if a.token > b.token && r.before(a, b) {
+			if a.token > b.token && r.returnedBefore(a, b) {
 				broken = append(broken, Breach{[]int{a.ok, b.ok}, "token went back", r.time(b.ok)})
 			}
 		}
@@ -351,8 +351,8 @@ func (r *reading) tokenOrder() Finding {
 	return Finding{Outcome: outcome, Judged: tokens, Breaches: broken}
 }
 
-// before reports whether a's acquire returned before b's winning request was sent. If b's lease does not state when
-// this was, a's acquire must have returned before b was called.
-func (r *reading) before(a, b *section) bool {
+// returnedBefore reports whether a's acquire returned before b's winning request was sent. If b's lease does not contain
+// the time of that request, a's acquire must have returned before b was called.
+func (r *reading) returnedBefore(a, b *section) bool {
 	return a.ok < b.call || b.lease != nil && r.time(a.ok) < b.lease.Since
 }

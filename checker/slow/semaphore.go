@@ -23,7 +23,7 @@ func choices(n, k int) (all [][]int) {
 	return all
 }
 
-// everyTwo reports whether every two members of a group are related.
+// everyTwo reports whether each pair of members of a group is related.
 func everyTwo[T any](group []T, related func(a, b T) bool) bool {
 	for j, b := range group {
 		for _, a := range group[:j] {
@@ -69,8 +69,8 @@ func (r *reading) crowdedWindows(windows []window) (broken []Breach) {
 	return broken
 }
 
-// crowdedSections finds the times at which more critical sections of a semaphore were open than it has permits. may
-// reports whether there may have been more such times, because a process died at an unknown time.
+// crowdedSections finds the times at which more critical sections of a semaphore were open than it has permits. The
+// result may says whether there may have been more such times, because a process died at an unknown time.
 func (r *reading) crowdedSections() (broken []Breach, may bool) {
 	certain := func(a, b *section) bool { return a.lock == b.lock && b.ok < a.left && a.ok < b.left }
 	for _, group := range crowds(r.sections, r.permits(), certain) {
@@ -87,7 +87,7 @@ func (r *reading) crowdedSections() (broken []Breach, may bool) {
 // endedByTaker reports whether a client removed a member of a set because, by the client's clock, the member had
 // expired. Servers never remove members by themselves. It returns false if a fault changed the clock of the member's
 // server before the removal. Unless the lock has several permits, a fault must also have changed some client's clock
-// before the removal.
+// returnedBefore the removal.
 func (r *reading) endedByTaker(gone int) bool {
 	changed := func(processes ...history.Process) bool {
 		return slices.ContainsFunc(r.faults, func(f fault) bool {

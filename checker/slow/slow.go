@@ -153,7 +153,7 @@ func Check(h *history.History) Verdict {
 	return all
 }
 
-// Of checks a history against one law, which must be listed.
+// Of checks a history against the law with the given name, which must be in the list laws.
 func Of(h *history.History, name string) Finding {
 	i := slices.IndexFunc(laws, func(l law) bool { return l.name == name })
 	return laws[i].finding(readingOf(h))

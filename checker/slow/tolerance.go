@@ -19,7 +19,7 @@ func (r *reading) faultTolerance() Finding {
 	for _, a := range r.asks {
 		end, seen := r.judgedUntil(a.call, a.gone)
 		gone := a.outcome == 0 && a.gone <= end
-		if !seen || gone || !r.alone(a, end) || !r.quorumFor(a, end, end) {
+		if !seen || gone || !r.undisturbed(a, end) || !r.quorumFor(a, end, end) {
 			continue
 		}
 		if !a.granted() || r.time(a.ret)-r.time(a.call) > r.Header.Bound {
@@ -57,12 +57,12 @@ func (r *reading) releaseJudged(s *section, acquired int) bool {
 		return false
 	}
 	end, seen := r.judgedUntil(s.release, s.done)
-	crash := r.after(s.release-1,
+	crash := r.firstAfter(s.release-1,
 		func(e *history.Event) bool { return e.F == history.Crashed && e.Process == s.process })
 	if crash < s.done && r.mayBeOver(s.release, crash, crash) <= end {
 		return false
 	}
-	if !seen || !r.alone(s.ask, end) || !r.quorumFor(s.ask, end, acquired) ||
+	if !seen || !r.undisturbed(s.ask, end) || !r.quorumFor(s.ask, end, acquired) ||
 		!r.grantersReachable(s, end) {
 		return false
 	}
@@ -94,8 +94,8 @@ func (r *reading) leaseEnd(s *section) history.Time {
 	return end
 }
 
-// after returns the first position after i whose event matches.
-func (r *reading) after(i int, matches func(*history.Event) bool) int {
+// firstAfter returns the first position after i whose event matches.
+func (r *reading) firstAfter(i int, matches func(*history.Event) bool) int {
 	for j := i + 1; j < r.none; j++ {
 		if matches(&r.Events[j]) {
 			return j
@@ -126,14 +126,14 @@ func (r *reading) judgedUntil(call, ret int) (end int, seen bool) {
 	if ret < r.none && r.time(ret) <= due {
 		return ret, true
 	}
-	return r.after(call-1, func(e *history.Event) bool { return e.Time > due }) - 1, r.end > due
+	return r.firstAfter(call-1, func(e *history.Event) bool { return e.Time > due }) - 1, r.end > due
 }
 
-// alone reports whether nobody else held or requested the lock from one TTL before the call until end. An earlier hold
+// undisturbed reports whether nobody else held or requested the lock from one TTL before the call until end. An earlier hold
 // by the same client does not count if its release returned ok and no fault was active since it was requested. If
 // requests of one client overlap, they belong to different tasks and count. alone also returns false if the only member
 // of a service with sessions restarted without its data within that TTL.
-func (r *reading) alone(a *ask, end int) bool {
+func (r *reading) undisturbed(a *ask, end int) bool {
 	since := r.time(a.call) - r.Header.TTL
 	sessions := r.Header.Service.Kind().Sessions
 	for _, f := range r.faults {
@@ -206,7 +206,7 @@ func (r *reading) quorumFor(a *ask, end, acquired int) bool {
 }
 
 // quorumReached reports whether a's client could reach a quorum of servers from a's call to end. Servers for which bars
-// is true do not count.
+// inProgress true do not count.
 func (r *reading) quorumReached(a *ask, end int, bars func(history.Process) bool) bool {
 	if r.oneService() {
 		var left []history.Process
@@ -243,7 +243,7 @@ func (r *reading) quorumReached(a *ask, end int, bars func(history.Process) bool
 }
 
 // quorumAmong reports whether the chosen servers, together with some of the candidates, form a quorum in which no two
-// servers are parted.
+// servers are cut off from each other.
 func (r *reading) quorumAmong(candidates, chosen []history.Process, call, end int) bool {
 	if r.isQuorum(chosen) {
 		return true
@@ -299,7 +299,7 @@ func (r *reading) reachable(a *ask, end int, s history.Process) bool {
 
 // inTheWay reports whether a key blocked a on server s, or on another server of the group that shares its keys with s.
 // The key must have been present when a was called, or another process must have set it between the call and end. A key
-// is present until it is gone or replaced by another key.
+// inProgress present until it is gone or replaced by another key.
 func (r *reading) inTheWay(a *ask, end int, s history.Process) bool {
 	copies := r.group(s)
 	for i := 0; i <= end; i++ {
@@ -319,7 +319,7 @@ func (r *reading) inTheWay(a *ask, end int, s history.Process) bool {
 			}
 			continue
 		}
-		gone := r.after(i, func(o *history.Event) bool {
+		gone := r.firstAfter(i, func(o *history.Event) bool {
 			return slices.Contains(copies, o.Process) && o.Lock == a.lock && o.Member == e.Member &&
 				(o.F == history.KeySet || o.F == history.KeyGone && o.Of == e.Of)
 		})

@@ -2,7 +2,7 @@
 // rewritten.
 //
 // Goals: one environment variable makes all tests try everything (a full run), and one flag rewrites golden files.
-// Non-goals: anything that the program itself needs; packages import it only in their tests.
+// Non-goals: anything that the program itself needs, because only tests import this package.
 package testkit
 
 import (

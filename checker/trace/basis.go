@@ -35,7 +35,7 @@ type knowledge struct {
 	entered int
 }
 
-// call is a client's call of a write, with the value that the write was computed from.
+// call is a client's write call, with the value from which the written value was computed.
 type call struct {
 	value string
 	on    Basis

@@ -117,7 +117,7 @@ func (t *Trace) unfelt(f Fault) bool {
 
 // Counted returns the position from which waiting time counts again after a fault. Usually this is where the fault is
 // over. If a fault changes a clock's rate permanently or cuts a link permanently, time counts from the fault's
-// beginning, because the system stays that way. But if the history does not state a quorum, it is unknown whether a
+// beginning, because the system stays that way. But if the header does not specify a quorum, it is unknown whether a
 // permanent cut leaves a quorum, and such a cut is never over.
 func (t *Trace) Counted(f *Fault) int {
 	known := t.History.Header.StatesQuorum()

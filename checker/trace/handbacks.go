@@ -48,7 +48,7 @@ type watch struct {
 	came     outcome
 }
 
-// outcome says what happened to the keys of a release.
+// outcome says what happened to the client's keys when it released a lock.
 type outcome uint8
 
 const (
@@ -68,7 +68,7 @@ type handbacks struct {
 	own     []ownKey               // the keys of all releases, one release after the other
 	watched []watch
 	active  [][]int32 // by lock: indexes in watched of the releases whose outcome is not known yet
-	// by process: the sections that had begun before the latest release of the process and had not ended before it
+	// the sections of each process that had begun before the latest release of the process and had not ended before it
 	inside  [][]int32
 	entered int // index in Trace.Grants of the first grant that has not yet begun
 	free    []history.Process

@@ -89,7 +89,7 @@ func (k *kept) make(t *Trace) {
 	slices.SortFunc(k.stays, byPart)
 }
 
-// keptKeys returns the index, which it makes if this is the first question about a history.
+// keptKeys returns the index of the history's keys. The first call for a history builds the index.
 func (t *Trace) keptKeys() *kept {
 	if !t.kept.isMade {
 		t.kept.make(t)

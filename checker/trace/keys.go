@@ -27,8 +27,8 @@ type keys struct{ at table[place, liveKey] }
 // reset forgets all keys.
 func (k *keys) reset() { k.at.reset() }
 
-// liveAt returns the key in the place that a record refers to. All members of one service share the same place,
-// whichever member made the record.
+// liveAt returns the current key with the lock and the member that a record names. All members of a service share their
+// keys, whichever of them made the record.
 func (t *Trace) liveAt(e *history.Event) *liveKey {
 	return t.live.at.of(place{t.Keeper(e.Process), e.Lock, e.Member})
 }

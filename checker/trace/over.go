@@ -129,7 +129,7 @@ func (t *Trace) stays(k, before int) bool {
 }
 
 // EarlierKey is for a window whose own attempt has set no key. It returns the earlier attempt of the same client whose
-// key the window depends on: the attempt that was the last to set its key before the window was stated. The key must
+// key the window depends on: the attempt that was the last to set its key before the window was recorded. The key must
 // still exist at that time. In a service with one replicated log, it is enough that the key existed when the acquire
 // was called: a session uses the key of its earlier attempt, possibly without noticing that the key has expired.
 // EarlierKey ignores the given attempt. It returns "" if there is no such attempt.

@@ -53,10 +53,10 @@ func (v *interval) open(spans []Span, j int) []int {
 	return v.alone
 }
 
-// clashing returns the spans that clash with one given span, as indexes. It considers only the spans whose indexes are
-// in the list among.
-func clashing(spans []Span, among []int, with int) (all []int) {
-	for _, i := range among {
+// clashing returns the spans that clash with the span at index with. It examines only the spans at the indexes in
+// candidates, and returns indexes, too.
+func clashing(spans []Span, candidates []int, with int) (all []int) {
+	for _, i := range candidates {
 		if spans[i].clash(&spans[with]) {
 			all = append(all, i)
 		}
@@ -64,16 +64,16 @@ func clashing(spans []Span, among []int, with int) (all []int) {
 	return all
 }
 
-// crowd chooses n spans that all clash with one another, and returns their indexes. It chooses only spans whose indexes
-// are in the list among. It prefers earlier spans: it skips a span only if too few of the later spans clash with it. If
-// there are no n such spans, it returns nil.
-func (v *interval) crowd(spans []Span, among []int, n int) (chosen []int) {
-	for len(chosen) < n && len(chosen)+len(among) >= n {
-		i := among[0]
-		if rest := clashing(spans, among[1:], i); len(chosen)+1+v.deepest(spans, rest) >= n {
-			chosen, among = append(chosen, i), rest
+// crowd chooses n spans that all clash with one another, and returns their indexes. It chooses only from the spans at
+// the indexes in candidates. It prefers earlier spans: it skips a span only if too few of the later spans clash with
+// it. If there are no n spans that all clash, it returns nil.
+func (v *interval) crowd(spans []Span, candidates []int, n int) (chosen []int) {
+	for len(chosen) < n && len(chosen)+len(candidates) >= n {
+		i := candidates[0]
+		if rest := clashing(spans, candidates[1:], i); len(chosen)+1+v.deepest(spans, rest) >= n {
+			chosen, candidates = append(chosen, i), rest
 		} else {
-			among = among[1:]
+			candidates = candidates[1:]
 		}
 	}
 	if len(chosen) < n {
@@ -83,9 +83,9 @@ func (v *interval) crowd(spans []Span, among []int, n int) (chosen []int) {
 }
 
 // deepest returns the size of the largest group of spans that all clash with one another. It considers only the spans
-// whose indexes are in the list among. It uses the same method as anyCrowd.
-func (v *interval) deepest(spans []Span, among []int) (most int) {
-	sorted := slices.Clone(among)
+// at the indexes in candidates. It uses the same method as anyCrowd.
+func (v *interval) deepest(spans []Span, candidates []int) (most int) {
+	sorted := slices.Clone(candidates)
 	slices.SortFunc(sorted, func(i, j int) int { return byStart(spans[i], spans[j]) })
 	for n, i := range sorted {
 		most = max(most, 1+len(clashing(spans, sorted[:n], i)))

@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// The bits of a grant's kind: which facts the grant states that order it relative to other grants.
+// The bits of a grant's kind. Each bit says that the grant has a fact that orders it relative to other grants.
 const (
 	HasTimes = 1 << iota // when it was requested and when it was decided
 	HasToken
@@ -29,8 +29,8 @@ func (g *Grant) Kind() (k int) {
 	return k
 }
 
-// Since returns when the request that won the grant left its client. If the history does not state that, Since returns
-// the time of the acquire's call, since the request cannot have left earlier.
+// Since returns when the request that won the grant left its client. If the history does not record that time, Since
+// returns the time of the acquire's call, since the request cannot have left earlier.
 func (t *Trace) Since(g *Grant) history.Time {
 	if g.Lease == nil {
 		return t.Time(t.Asks[g.Ask].Call)
@@ -38,7 +38,7 @@ func (t *Trace) Since(g *Grant) history.Time {
 	return g.Lease.Since
 }
 
-// Decided returns when a grant was decided. If the history does not state that, Decided returns the time of the
+// Decided returns when a grant was decided. If the history does not record that time, Decided returns the time of the
 // acquire's return, since the grant cannot have been decided later.
 func (t *Trace) Decided(g *Grant) history.Time {
 	if g.Lease == nil {
@@ -156,7 +156,7 @@ func (t *Trace) Superseded(lock, n int32) int {
 	return slices.IndexFunc(d.Effects, func(e effect) bool { return t.earlier(g, &t.Grants[e.Grant]) })
 }
 
-// GrantedAt returns when the protocol decided the grant. If the history does not state that, it returns when the
+// GrantedAt returns when the protocol decided the grant. If the history does not record that time, it returns when the
 // acquire returned.
 func (g *Grant) GrantedAt(t *Trace) history.Time {
 	if g.Lease != nil {

@@ -23,7 +23,8 @@ type absence struct {
 	parted [][2]history.Process
 }
 
-// Impact is a fault, together with the position up to which this fault, or a similar one, disables something.
+// Impact is a fault, together with the position up to which it disables something. If a similar fault continues the
+// effect, the position is where that fault ends.
 type Impact struct {
 	*Fault
 	mended int
@@ -73,8 +74,8 @@ func (t *Trace) QuorumReachable(client history.Process, call, end int) bool {
 	return t.enough(&r.Gone)
 }
 
-// spares reports whether f leaves the client itself up and not paused. It also records which servers and links the
-// client can no longer use. A fault that names no process may affect anyone, so it spares nobody.
+// spares reports whether the client keeps running, without a pause, despite f. It also records which servers and links
+// the client can no longer use. A fault that names no process may affect anyone, so it spares nobody.
 func (t *Trace) spares(f *Fault, client history.Process) bool {
 	if len(f.On)+len(f.To) == 0 || !f.Does.IsLink() && f.Does != history.SlowsDisk && f.Strikes(client) {
 		return false
@@ -141,8 +142,8 @@ func (t *Trace) enough(g *absence) bool {
 	return h.IsQuorum(left)
 }
 
-// agree reports whether, for some subset of the members, enough returns true and no two members of the subset are
-// separated.
+// agree reports whether some subset of the members satisfies enough and contains no two members that are cut off from
+// each other.
 func (g *absence) agree(members []history.Process, enough func([]history.Process) bool) bool {
 	for enough(members) {
 		i := slices.IndexFunc(g.parted, func(p [2]history.Process) bool {

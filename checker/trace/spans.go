@@ -39,7 +39,7 @@ type interval struct {
 	alone, together []int   // indexes of earlier spans that may overlap later ones: exclusive and shared spans
 }
 
-// First returns the first of the pairs that clashes returns.
+// First returns the first pair of spans that clash: the first in the list that the method clashes returns.
 func (v *interval) First(spans []Span) (i, j int, found bool) {
 	pairs := v.clashes(spans, 1)
 	if len(pairs) == 0 {

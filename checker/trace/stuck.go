@@ -32,7 +32,7 @@ type standstill struct {
 	waits   []wait
 	over    []bool           // by wait: whether it is over
 	waiting map[task][]int32 // waits in progress
-	// by lock: its waits in the order in which they began; the first one is still in progress
+	// the waits for each lock, in the order in which they began; the first one is still in progress
 	line    [][]int32
 	holders [][]int32 // by lock: open sections
 	// by lock: when the lock stopped, or will stop, making progress; never if it makes progress

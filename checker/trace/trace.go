@@ -1,9 +1,9 @@
-// Package trace reads a history once and collects what the laws need. It finds out who requested and was granted which
-// lock, when sections and leases began and ended, and which faults struck which processes. It also finds out which keys
-// were on which servers, who waited for whom, and which requests took effect at the resource.
+// Package trace reads a history once and collects what the laws need. It finds out who requested each lock and who was
+// granted it, when sections and leases began and ended, and which processes each fault affected. It also finds out
+// which keys each server had, who waited for whom, and which requests took effect at the resource.
 //
-// Goals: one reading for all laws, in time linear in the history, in memory that is reused. Non-goals: verdicts and
-// stories.
+// Goals: a single pass over the history for all laws, in time linear in the history, in memory that is reused.
+// Non-goals: verdicts and stories.
 package trace
 
 import (

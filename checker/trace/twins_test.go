@@ -134,10 +134,10 @@ func undisturbedByPairs(t *Trace, n, end int) bool {
 		case otherTask && (earlier || b.Call <= end):
 			return false
 		case b.Process != a.Process:
-			if earlier && t.lets(b) >= since || !earlier && b.Call <= end {
+			if earlier && t.finished(b) >= since || !earlier && b.Call <= end {
 				return false
 			}
-		case earlier && t.lets(b) >= since:
+		case earlier && t.finished(b) >= since:
 			if !t.gaveBack(b) {
 				return false
 			}

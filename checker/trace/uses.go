@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Long is the time of the latest use of a lock that has never been used. It is earlier than any time in a history.
+// Long stands for the time of the latest use if a lock has never been used. It is earlier than any time in a history.
 const Long = -history.Never
 
 // use records, for one acquire, when other acquires used the lock.
@@ -36,7 +36,7 @@ func (t *Trace) usesBefore(asks []int32) {
 	latest, second := Long, Long
 	for _, n := range asks {
 		a := &t.Asks[n]
-		end := t.lets(a)
+		end := t.finished(a)
 		u := &t.touched[n]
 		if u.before = latest; a.Process == first {
 			u.before = second
@@ -73,9 +73,9 @@ func (t *Trace) usesOwn(asks []int32) {
 		p := &pasts[t.Number[a.Process]]
 		if p.latest >= 0 {
 			b := &t.Asks[p.latest]
-			p.over, p.end = max(p.over, t.ended(b)), max(p.end, t.lets(b))
+			p.over, p.end = max(p.over, t.ended(b)), max(p.end, t.finished(b))
 			if !t.gaveBack(b) {
-				p.left = max(p.left, t.lets(b))
+				p.left = max(p.left, t.finished(b))
 			}
 			if b.Call <= t.calmBefore(a.Call) {
 				p.left = max(p.left, p.end)
@@ -105,11 +105,11 @@ func (t *Trace) usesAfter(asks []int32) {
 	}
 }
 
-// lets returns the time at which the client gave up the lock. This is the time at which its release returned or, if the
+// finished returns the time at which the client gave up the lock. This is the time at which its release returned or, if the
 // acquire was not granted, the time at which the acquire returned.
-func (t *Trace) lets(a *Ask) history.Time { return t.Time(t.ended(a)) }
+func (t *Trace) finished(a *Ask) history.Time { return t.Time(t.ended(a)) }
 
-// ended returns the position at which the client gave up the lock (see the method lets).
+// ended returns the position at which the client gave up the lock (see the method finished).
 func (t *Trace) ended(a *Ask) int {
 	if a.Grant < 0 {
 		return a.Ret

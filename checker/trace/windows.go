@@ -7,7 +7,7 @@ import (
 )
 
 // Windows computes, for each lock, the true-time spans in which its grants were valid. They are in the order of the
-// events that state them. An acquire states the span [granted, until). Each extension states another span, which
+// events that record them. An acquire defines the span [granted, until). Each extension defines another span, which
 // replaces the grant's previous span from its own start on, so the spans of one grant share no instant. A span contains
 // at least the instant of its decision. Only a release call ends a span early. A span that would then end where it
 // begins is dropped.
@@ -40,8 +40,8 @@ func (t *Trace) Windows() {
 // none is the index of a missing span.
 const none = -1
 
-// addWindow adds the span that the event at the given position states for grant n. Where the new span replaces earlier
-// spans of the grant, addWindow cuts them.
+// addWindow adds the window that the event at the given position records for grant n. The new window replaces earlier
+// windows of the grant from its own start on, so addWindow shortens them.
 func (t *Trace) addWindow(n int32, at int) {
 	g, lease := &t.Grants[n], t.History.Events[at].Grant
 	l := &t.Locks[g.Lock]
@@ -76,7 +76,8 @@ func (t *Trace) addWindow(n int32, at int) {
 	l.Windows = append(l.Windows, s)
 }
 
-// LastWindow returns the window of a grant that ends last, or nil if the grant has none.
+// LastWindow returns the window of a grant. If the grant has several windows, it returns the one that ends last; if the
+// grant has none, it returns nil.
 func (t *Trace) LastWindow(lock, grant int32) (last *Span) {
 	windows := t.Locks[lock].Windows
 	for i := range windows {
@@ -87,7 +88,7 @@ func (t *Trace) LastWindow(lock, grant int32) (last *Span) {
 	return last
 }
 
-// WindowsOf returns the windows of two grants of a lock, in the order of the events that state them.
+// WindowsOf returns the windows of two grants of a lock, in the order of the events that record them.
 func (t *Trace) WindowsOf(lock, a, b int32) []Span {
 	others := func(w Span) bool { return w.Grant != a && w.Grant != b }
 	windows := t.Locks[lock].Windows

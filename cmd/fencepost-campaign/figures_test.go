@@ -33,7 +33,7 @@ func done(b *testing.B, c *exec.Cmd) {
 	}
 }
 
-// BenchmarkCost measures the processor time per seed in a campaign and in the command explore. It alternates the two,
+// BenchmarkCost measures the processor time per seed in a campaign and in "fencepost explore". It alternates the two,
 // so that both run under the same conditions. The time includes all processes of a command, from its start to its
 // report.
 func BenchmarkCost(b *testing.B) {

@@ -208,7 +208,7 @@ const between = ": "
 
 // search performs the searches of all entries.
 func (j *job) search(ctx context.Context, d *queue.Director) error {
-	d.Rule = func(p queue.Progress) string { return j.over(p) }
+	d.Rule = func(p queue.Progress) string { return j.stopReason(p) }
 	d.Summary = j.summary
 	for i, s := range j.subjects {
 		if err := s.search(ctx, &staged{d, j.order.Entries[i].Name}); err != nil {

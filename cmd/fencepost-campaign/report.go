@@ -16,7 +16,7 @@ import (
 )
 
 // report contains the output options of a campaign's report. They are the same as those of the commands that search in
-// one process.
+// runOne process.
 type report struct{ output.Frame }
 
 func (r *report) register(c *cobra.Command) {
@@ -34,7 +34,7 @@ func (r *report) check(entries int) error {
 }
 
 // frame returns the output frame for one entry. It equals the output frame of the command that does the same work in
-// one process.
+// runOne process.
 func (r *report) frame(to console, command, out string) output.Frame {
 	c := &cobra.Command{Use: command}
 	c.SetOut(to.out)
@@ -94,9 +94,9 @@ func (r *report) conclude(ctx context.Context, to console, j *job) error {
 	return worst
 }
 
-// again reopens a finished campaign if the server has since lost or damaged some of its results. It prints that it does
+// reopen reopens a finished campaign if the server has since lost or damaged some of its results. It prints that it does
 // so. Workers then repeat only the portions of these results.
-func (j *job) again(ctx context.Context, to console) (open bool, err error) {
+func (j *job) reopen(ctx context.Context, to console) (open bool, err error) {
 	if over, err := j.Over(ctx); !over || err != nil {
 		return false, err
 	}
@@ -158,7 +158,7 @@ the server has lost or damaged parts of a finished campaign, they are first made
 			if err != nil {
 				return err
 			}
-			again, err := j.again(ctx, to)
+			again, err := j.reopen(ctx, to)
 			if err == nil && again {
 				err = p.withCrew(ctx, 0, func(ctx context.Context) error { return j.coordinate(ctx, c, nil) })
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// rules state when a campaign may stop before it is complete. Fields that are zero have no effect.
+// rules determine when a campaign may stop before it is complete. Fields that are zero have no effect.
 type rules struct {
 	Time     time.Duration `json:"time,omitempty"`     // how long the campaign may be coordinated
 	Findings int           `json:"findings,omitempty"` // number of distinct violations of promised laws
@@ -54,8 +54,8 @@ func (j *job) summary() json.RawMessage {
 	return text
 }
 
-// over returns the reason why the current stage should be stopped, or "" if it should continue.
-func (j *job) over(p queue.Progress) string {
+// stopReason returns the reason why the current stage should be stopped, or "" if it should continue.
+func (j *job) stopReason(p queue.Progress) string {
 	name, stage, _ := strings.Cut(p.Stage().Name, between)
 	for i, e := range j.order.Entries {
 		if e.Name == name && j.subjects[i].endable(stage) {

@@ -142,7 +142,7 @@ func (b *begun) follow(ctx context.Context, c *cobra.Command, here, embedded boo
 		return err
 	}
 	defer close()
-	if _, err := j.again(ctx, b.console); err != nil {
+	if _, err := j.reopen(ctx, b.console); err != nil {
 		return err
 	}
 	coordinate := func(ctx context.Context) error { return j.coordinate(ctx, c, output.ProgressOn(c.ErrOrStderr())) }
@@ -152,7 +152,7 @@ func (b *begun) follow(ctx context.Context, c *cobra.Command, here, embedded boo
 		err = coordinate(ctx)
 	}
 	if err != nil {
-		return b.left(ctx, err, embedded && !here)
+		return b.unfinished(ctx, err, embedded && !here)
 	}
 	err = b.report.conclude(ctx, b.console, j)
 	if embedded && !here {
@@ -223,8 +223,8 @@ func (j *job) coordinate(ctx context.Context, c *cobra.Command, shown func(what 
 	return err
 }
 
-// left returns an error that says how to continue a campaign that is not finished.
-func (b *begun) left(ctx context.Context, err error, serving bool) error {
+// unfinished returns an error that says how to continue a campaign that is not finished.
+func (b *begun) unfinished(ctx context.Context, err error, serving bool) error {
 	if !errors.Is(err, context.Canceled) {
 		return err
 	}

@@ -42,7 +42,7 @@ workers redo what it was doing.`,
 				runtime.GOMAXPROCS(1)
 				debug.SetGCPercent(400) // a run keeps almost nothing, as in fencepost
 				life := bufio.NewReader(os.Stdin)
-				if err := k.told(life); err != nil {
+				if err := k.readAccess(life); err != nil {
 					return err
 				}
 				return k.work(outlivedBy(ctx, life))
@@ -69,9 +69,9 @@ workers redo what it was doing.`,
 // childFlag makes a process a single worker, which ends when the process that started it does.
 const childFlag = "one"
 
-// told reads from its parent process how to reach the server. This keeps secrets off the command line and out of the
-// environment.
-func (k *crew) told(by *bufio.Reader) error {
+// readAccess reads, from the process that started this one, how to reach the server. This keeps secrets off the command
+// line and out of the environment.
+func (k *crew) readAccess(by *bufio.Reader) error {
 	line, err := by.ReadBytes('\n')
 	if err == nil {
 		err = json.Unmarshal(line, &k.access)
@@ -191,7 +191,7 @@ const (
 func (k *crew) keepOne(ctx context.Context) error {
 	for soon := 0; ctx.Err() == nil; {
 		began := time.Now()
-		err := k.one(ctx)
+		err := k.runOne(ctx)
 		var exit *exec.ExitError
 		switch {
 		case err == nil || ctx.Err() != nil:
@@ -210,8 +210,8 @@ func (k *crew) keepOne(ctx context.Context) error {
 	return nil
 }
 
-// one runs one worker process until it ends. It returns the errors that the process prints.
-func (k *crew) one(ctx context.Context) error {
+// runOne runs one worker process until it ends. It returns the errors that the process prints.
+func (k *crew) runOne(ctx context.Context) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -285,12 +285,13 @@ func (k *crew) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return k.both(ctx, h, &worker{j, all}, id)
+	return k.workAndCoordinate(ctx, h, &worker{j, all}, id)
 }
 
-// both works on the campaign, and coordinates it if no other process does. The coordinator opens the campaign a second
-// time, because it must not share its subjects with the worker: a subject stores what a search finds.
-func (k *crew) both(ctx context.Context, h *queue.Hand, w *worker, id string) error {
+// workAndCoordinate does the work of the campaign, and coordinates the campaign if no other process does. The
+// coordinator opens the campaign a second time, because it must not share its subjects with the worker: a subject
+// stores what a search finds.
+func (k *crew) workAndCoordinate(ctx context.Context, h *queue.Hand, w *worker, id string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var all sync.WaitGroup

@@ -18,14 +18,14 @@ func (j *job) prepare() error {
 	if err := j.Open("run"); err != nil {
 		return err
 	}
-	if j.one() {
+	if j.isOneRun() {
 		return j.Files.Spare(search.PlanFile, search.ScenarioFile, task.HistoryFile, task.VerdictFile)
 	}
 	return j.Files.Spare(task.RunsFile, search.PlanFile, search.ScenarioFile, task.VerdictFile)
 }
 
-// one reports whether the job consists of a single run.
-func (j *job) one() bool { return j.seeds == 1 && j.shard == search.Whole }
+// isOneRun reports whether the job consists of a single run.
+func (j *job) isOneRun() bool { return j.seeds == 1 && j.shard == search.Whole }
 
 // planPath returns the path of the plan file of a seed's run.
 func (j *job) planPath(seed uint64) string { return filepath.Join(j.folder(seed), search.PlanFile) }
@@ -35,7 +35,7 @@ func (j *job) folder(seed uint64) string { return filepath.Join(j.Out, j.place(s
 
 // place returns the folder for the files of a seed's run, relative to the command's output folder.
 func (j *job) place(seed uint64) string {
-	if j.one() {
+	if j.isOneRun() {
 		return ""
 	}
 	return fmt.Sprintf("seed-%d", seed)
@@ -61,7 +61,7 @@ func folderOfRuns(s *scenarios.Scenario, faults []nemesis.Fault, replayed bool, 
 	return task.FolderFor(name, s, nemesis.Plan{Faults: faults}.String())
 }
 
-// isOwn reports whether faults are exactly the faults that the scenario states.
+// isOwn reports whether faults are exactly the faults that the scenario specifies.
 func isOwn(s *scenarios.Scenario, faults []nemesis.Fault) bool {
 	return nemesis.Plan{Faults: faults}.String() == nemesis.Plan{Faults: s.Faults}.String()
 }

@@ -137,8 +137,7 @@ func TestBadClients(t *testing.T) {
 	t.Run("where tracing is forbidden", func(t *testing.T) { exploreForbidden(t, scenario, script) })
 }
 
-// exploresBad explores a scenario with bad clients. The Boolean argument says whether the clients misbehave only with
-// some seeds.
+// exploresBad explores a scenario with bad clients. If some is true, the clients misbehave only with some seeds.
 func exploresBad(t *testing.T, scenario, command string, some bool, wants []string) {
 	t.Helper()
 	var out, problems bytes.Buffer

@@ -154,7 +154,7 @@ func sectionsLike(patterns []string) (list listing, err error) {
 			if err != nil {
 				return nil, err
 			}
-			if like(pattern, section.Title, s) {
+			if matches(pattern, section.Title, s) {
 				part.scenarios = append(part.scenarios, s)
 			}
 		}
@@ -195,8 +195,8 @@ func searchedIn(section string, s *scenarios.Scenario) []string {
 	return append([]string{s.Name, section, s.Summary}, expectations(s)...)
 }
 
-// like reports whether a scenario matches a pattern, which is in lower case.
-func like(pattern, section string, s *scenarios.Scenario) bool {
+// matches reports whether a scenario matches a pattern, which is in lower case.
+func matches(pattern, section string, s *scenarios.Scenario) bool {
 	if strings.ContainsAny(pattern, "*?[") {
 		match, err := path.Match(pattern, s.Name)
 		return err == nil && match

@@ -190,7 +190,7 @@ func (j *liveJob) run() error {
 
 // keep writes the inputs of the run, its history, and the output of the clients.
 func (j *liveJob) keep(r *live.Result) {
-	for _, file := range task.Inputs(j.scenario, j.plan, task.Repetition{Options: j.with()}) {
+	for _, file := range task.Inputs(j.scenario, j.plan, task.Repetition{Options: j.repeatFlags()}) {
 		j.Files.Keep(output.File{Name: file.Name, Content: file.Text})
 	}
 	j.Draw(task.HistoryFile, func(w io.Writer) error { return history.Encode(w, r.History) })
@@ -273,11 +273,11 @@ func (j *liveJob) agree(given []string) error {
 // repeat returns a command that runs the same plan again.
 func (j *liveJob) repeat() string {
 	return fmt.Sprintf("%s live %s --plan %s%s", output.Program(), output.Word(task.NameOf(j.scenario)),
-		output.Word(j.Out+"/"+search.PlanFile), j.with())
+		output.Word(j.Out+"/"+search.PlanFile), j.repeatFlags())
 }
 
-// with returns the flags for the servers and clients of this invocation, for a command that repeats the run.
-func (j *liveJob) with() (options string) {
+// repeatFlags returns the flags for the servers and clients of this invocation, for a command that repeats the run.
+func (j *liveJob) repeatFlags() (options string) {
 	if j.servers != servers.Simulated {
 		options += " --servers " + output.Word(j.servers)
 	}

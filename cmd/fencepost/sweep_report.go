@@ -48,8 +48,8 @@ func (j *sweepJob) report(s *sweep.Sweep) (*sweep.Report, error) {
 	return r, nil
 }
 
-// sides writes the scenarios on both sides of the n-th edge of a law. It returns a command that shows the violation on
-// one of the two sides, or "" if the law is violated on neither.
+// sides writes the scenarios on both sides of the n-th edge of a law (see sweep.Edge). It returns a command that shows
+// the violation on one of the two sides, or "" if the law is violated on neither.
 func (j *sweepJob) sides(s *sweep.Sweep, e *sweep.Edge, n int) (again string, err error) {
 	for _, side := range []struct {
 		point *sweep.Point

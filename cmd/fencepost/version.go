@@ -23,7 +23,7 @@ type builtFrom struct {
 	Go       string `json:"go"`       // version of the Go tool chain
 }
 
-// lines returns the description as lines of text.
+// lines describes the build, as lines of text.
 func (b *builtFrom) lines() document.Lines {
 	revision := "not recorded; build in a clone of the repository to record it"
 	switch {

@@ -322,7 +322,7 @@ func (c *breakable) struck(t *testing.T, dir, command string) {
 	}
 }
 
-// isFound searches for the fault.
+// isFound checks that a search finds the fault, and that its plan has at most two faults.
 func (c *breakable) isFound(t *testing.T, dir, command string) {
 	t.Helper()
 	var out, problems bytes.Buffer

@@ -108,7 +108,7 @@ func (f *Files) Close() {
 // Spare returns an error if the folder contains a file with one of these names that must not be overwritten.
 func (f *Files) Spare(names ...string) error {
 	for _, name := range names {
-		if _, err := f.before(name); err != nil {
+		if _, err := f.existing(name); err != nil {
 			return err
 		}
 	}
@@ -118,9 +118,9 @@ func (f *Files) Spare(names ...string) error {
 // Adopt marks a file in the folder as a file of this program. The caller must have recognized its content.
 func (f *Files) Adopt(name string, content []byte) { f.sums.settle(name, sumOf(content)) }
 
-// before returns the content of a file in the folder, or nil if it does not exist. It returns an error if the file must
+// existing returns the content of a file in the folder, or nil if it does not exist. It returns an error if the file must
 // not be overwritten.
-func (f *Files) before(name string) ([]byte, error) {
+func (f *Files) existing(name string) ([]byte, error) {
 	content, err := f.folder.Read(name)
 	if content == nil || err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func (f *Files) Keep(files ...File) {
 	}
 	var changed []File
 	for _, file := range files {
-		switch before, err := f.before(file.Name); {
+		switch before, err := f.existing(file.Name); {
 		case err != nil:
 			f.Fail(err)
 		case before != nil && string(before) == string(file.Content):
@@ -175,7 +175,7 @@ func (f *Files) Finish() error {
 	}
 	stale := slices.DeleteFunc(f.sums.names(), func(name string) bool { return f.written[name] })
 	for _, name := range stale {
-		if before, err := f.before(name); before == nil || err != nil {
+		if before, err := f.existing(name); before == nil || err != nil {
 			delete(f.sums.of, name) // the file was removed, or somebody else changed it
 		} else {
 			f.sums.unsettle(name, before, nil)

@@ -71,7 +71,7 @@ func (f *Frame) Open(kind string) error {
 // Close unlocks the folder for other processes. It may be called without Open.
 func (f *Frame) Close() { f.Files.Close() }
 
-// Keep writes a report as JSON to the command's folder. The JSON states the given command as its origin.
+// Keep writes a report as JSON to the command's folder. The JSON names the given command as its origin.
 func (f *Frame) Keep(name, command string, d *document.Document) {
 	text, err := d.JSON(command)
 	if f.Files.Fail(err); err == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// The environment variables in which test runners state which share of the work belongs to this process.
+// The environment variables in which test runners specify the share of the work that belongs to this process.
 const (
 	bazelIndex  = "TEST_SHARD_INDEX" // counts from 0 (Bazel's test encyclopedia)
 	bazelTotal  = "TEST_TOTAL_SHARDS"

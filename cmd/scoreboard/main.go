@@ -1,4 +1,4 @@
-// Command scoreboard renews scenarios/scoreboard: it explores each row whose library is installed, and writes the
+// Command scoreboard updates scenarios/scoreboard: it explores each row whose library is installed, and writes the
 // results and the pages. Run it at the top of the repository, with the names of rows as arguments. Without arguments,
 // it runs all of them.
 package main

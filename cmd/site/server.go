@@ -31,9 +31,9 @@ type Server struct {
 	start      play.State
 }
 
-// Listen returns a server on a free port of this machine. Whenever the page is loaded, the server calls the given
-// function to get the page's first state. If this function fails, the page begins in the same state as before; the
-// first time, that is the given state.
+// Listen returns a server on a free port of this machine. Whenever the page is loaded, the server calls the function
+// again to get the page's first state. If that fails, the page begins in the same state as last time; the first time,
+// it begins in the state start.
 func Listen(start play.State, again func() (play.State, error)) (*Server, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

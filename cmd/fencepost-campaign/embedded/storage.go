@@ -67,7 +67,7 @@ func (s *Server) heal(ctx context.Context, why error, pause time.Duration) {
 		err := s.spare()
 		if err == nil {
 			if wait(ctx, pause) {
-				err = s.again(ctx)
+				err = s.restart(ctx)
 			}
 			if err == nil {
 				break
@@ -131,8 +131,8 @@ func (s *Server) spare() (err error) {
 	return errors.Join(err, file.Sync(), file.Close())
 }
 
-// again restarts the NATS server at the same address.
-func (s *Server) again(ctx context.Context) error {
+// restart restarts the NATS server at the same address.
+func (s *Server) restart(ctx context.Context) error {
 	s.server.Shutdown()
 	s.server.WaitForShutdown()
 	return s.run(ctx)

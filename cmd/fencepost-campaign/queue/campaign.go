@@ -38,7 +38,7 @@ type Campaign struct {
 	workers jetstream.Consumer
 }
 
-// Spec states what a campaign runs. Every process that takes part reads it from the server.
+// Spec describes what a campaign runs. Every process that takes part reads it from the server.
 type Spec struct {
 	What json.RawMessage `json:"what"` // what to search; this package does not interpret it
 	// checksum of each file's content, by file name; the contents are stored as objects

@@ -24,7 +24,7 @@ func (c *Campaign) renewal() time.Duration { return c.Patience / 3 }
 
 // Coordinate waits until no other process coordinates, and then performs the search. It returns nil when the search has
 // ended. It returns an error when the search has failed, in this process or in another. It also returns when ctx is
-// done. The string argument is the name of this process.
+// done. The argument by is the name of this process.
 func (c *Campaign) Coordinate(ctx context.Context, by string, search func(context.Context, *Director) error) error {
 	for {
 		if over, err := c.Over(ctx); over || err != nil {
@@ -70,8 +70,8 @@ func failure(why []byte) error {
 // errReplaced ends the search of a coordinator that another process has replaced.
 var errReplaced = errors.New("another process coordinates")
 
-// vacant waits until no process coordinates. It then writes a heartbeat for this process and returns the heartbeat's
-// revision. It returns 0 if the search has ended in the meantime.
+// vacant waits until no process coordinates the search. It then writes a heartbeat for this process and returns the
+// heartbeat's revision. It returns 0 if the search has ended in the meantime.
 func (c *Campaign) vacant(ctx context.Context) (uint64, error) {
 	var last uint64
 	seen := time.Now()
@@ -176,13 +176,13 @@ func (c *Campaign) preside(ctx context.Context, by string, revision uint64,
 	case errors.As(err, new(*serverError)): // another coordinator may be more successful
 		return err
 	case err != nil:
-		_, failed := c.once(ctx, keyFailed, []byte(err.Error()))
+		_, failed := c.writeOnce(ctx, keyFailed, []byte(err.Error()))
 		return errors.Join(err, failed)
 	}
 	if err := d.report(ctx); err != nil {
 		return err
 	}
-	_, err = c.once(ctx, keyFinished, []byte("{}"))
+	_, err = c.writeOnce(ctx, keyFinished, []byte("{}"))
 	return err
 }
 
@@ -196,7 +196,7 @@ func (c *Campaign) resign(revision uint64) {
 
 // Stop requests that the search end early. If that was already requested, the first reason is kept.
 func (c *Campaign) Stop(ctx context.Context, reason string) error {
-	has, err := c.once(ctx, keyStop, []byte(reason))
+	has, err := c.writeOnce(ctx, keyStop, []byte(reason))
 	if err == nil && !bytes.Equal(has, []byte(reason)) {
 		return fmt.Errorf("campaign %s had already been stopped: %s", c.Name, has)
 	}

@@ -349,7 +349,7 @@ type strange struct{ error }
 func (f *fold) read(ctx context.Context, m *jetstream.RawStreamMsg) (p portion, value []byte, err error) {
 	_, p, err = f.c.parse(parts, m.Subject)
 	if err == nil {
-		err = f.c.ours(m.Header)
+		err = f.c.checkOwner(m.Header)
 	}
 	if err == nil && p.end() > f.Size {
 		err = fmt.Errorf("stage %s has only %d positions", f.Name, f.Size)
@@ -395,7 +395,7 @@ func (f *fold) finish(ctx context.Context, reason string) error {
 	if err != nil {
 		return err
 	}
-	if text, err = f.c.once(ctx, keyEnded+f.key, text); err != nil {
+	if text, err = f.c.writeOnce(ctx, keyEnded+f.key, text); err != nil {
 		return err
 	}
 	end := new(ending)
@@ -531,7 +531,7 @@ func (f *fold) give(ctx context.Context) error {
 }
 
 // missing returns the first range of positions without a result. The range is at most one portion long. It contains
-// only positions that count, and none below f.given. Its size is 0 if there is no such range.
+// only positions that the stage needs, and none below f.given. Its size is 0 if there is no such range.
 func (f *fold) missing() portion {
 	for _, r := range f.due {
 		if p := f.covered.gap(max(f.given, r.first), f.Portion, r.end()); p.size > 0 {

@@ -128,8 +128,8 @@ func (c *Campaign) setAside(ctx context.Context, subject string, sequence uint64
 	return c.put(ctx, fmt.Sprintf("%s%s", keyAside, token(fmt.Sprintf("%s-%d", subject, sequence))), []byte(text))
 }
 
-// ours returns an error unless a message's headers name this campaign.
-func (c *Campaign) ours(h nats.Header) error {
+// checkOwner returns an error unless a message's headers name this campaign.
+func (c *Campaign) checkOwner(h nats.Header) error {
 	switch id := h.Get(headerCampaign); id {
 	case c.ID:
 		return nil
@@ -163,8 +163,8 @@ func (c *Campaign) put(ctx context.Context, key string, value []byte) error {
 	})
 }
 
-// once writes a key unless it already has a value. It returns the value that the key then has.
-func (c *Campaign) once(ctx context.Context, key string, value []byte) (has []byte, err error) {
+// writeOnce writes a key unless it already has a value. It returns the value that the key then has.
+func (c *Campaign) writeOnce(ctx context.Context, key string, value []byte) (has []byte, err error) {
 	err = c.persist(ctx, func(ctx context.Context) error {
 		_, err := c.keys.Create(ctx, key, value)
 		if errors.Is(err, jetstream.ErrKeyExists) {
@@ -178,8 +178,8 @@ func (c *Campaign) once(ctx context.Context, key string, value []byte) (has []by
 	return c.get(ctx, key)
 }
 
-// under reads all keys that begin with a prefix. The keys of the map are the names without the prefix.
-func (c *Campaign) under(ctx context.Context, bucket jetstream.KeyValue, begin string) (all map[string][]byte,
+// readPrefix reads all keys that begin with a prefix. The keys of the map are the names without the prefix.
+func (c *Campaign) readPrefix(ctx context.Context, bucket jetstream.KeyValue, begin string) (all map[string][]byte,
 	err error) {
 	err = c.persist(ctx, func(ctx context.Context) error {
 		all = map[string][]byte{}
@@ -226,7 +226,7 @@ func (c *Campaign) declare(ctx context.Context, key string, s campaign.Stage) er
 	}
 	text, err := json.Marshal(d)
 	if err == nil {
-		_, err = c.once(ctx, keyStage+key, text)
+		_, err = c.writeOnce(ctx, keyStage+key, text)
 	}
 	return err
 }

@@ -96,7 +96,8 @@ func (t *tally) take(p campaign.Part) error {
 	return nil
 }
 
-// counter is the worker for the search count. If before is set, counter calls it before each position.
+// counter is the worker for the search that the function count makes. If before is set, counter calls it before each
+// position.
 type counter struct {
 	before func(ctx context.Context, s campaign.Stage, at uint64) error
 }
@@ -190,7 +191,7 @@ func (k *crew) work(ctx context.Context, name string, worker func(kill func()) c
 
 func honest(func()) campaign.Worker { return counter{} }
 
-// result coordinates a campaign and returns the result of count.
+// result coordinates a campaign and returns what the function count returns.
 func result(ctx context.Context, c *Campaign, by string, size uint64) (text string, err error) {
 	err = c.Coordinate(ctx, by, func(ctx context.Context, d *Director) error {
 		text, err = count(size)(ctx, d)

@@ -60,7 +60,7 @@ func (c *Campaign) State(ctx context.Context) (*State, error) {
 	if err := c.workersOf(ctx, s); err != nil {
 		return nil, err
 	}
-	aside, err := c.under(ctx, c.keys, keyAside)
+	aside, err := c.readPrefix(ctx, c.keys, keyAside)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (c *Campaign) Farewell() {
 	ctx, cancel := context.WithTimeout(context.Background(), fetchFor+time.Second)
 	defer cancel()
 	for ctx.Err() == nil {
-		if here, err := c.under(ctx, c.present, ""); err == nil && len(here) == 0 {
+		if here, err := c.readPrefix(ctx, c.present, ""); err == nil && len(here) == 0 {
 			return
 		}
 		select {
@@ -99,11 +99,11 @@ func (c *Campaign) Farewell() {
 }
 
 func (c *Campaign) workersOf(ctx context.Context, s *State) error {
-	all, err := c.under(ctx, c.keys, keyWorker)
+	all, err := c.readPrefix(ctx, c.keys, keyWorker)
 	if err != nil {
 		return err
 	}
-	here, err := c.under(ctx, c.present, "")
+	here, err := c.readPrefix(ctx, c.present, "")
 	if err != nil {
 		return err
 	}

@@ -130,7 +130,7 @@ func (h *Hand) fetch(ctx context.Context) (m jetstream.Msg, err error) {
 	return m, err
 }
 
-// portion carries out the portion that is named in a message.
+// portion does the work of the portion that a message names, and stores the result.
 func (h *Hand) portion(ctx context.Context, w campaign.Worker, m jetstream.Msg) error {
 	s, p, err := h.read(ctx, m)
 	if err != nil {
@@ -173,7 +173,7 @@ func (h *Hand) portion(ctx context.Context, w campaign.Worker, m jetstream.Msg) 
 func (h *Hand) read(ctx context.Context, m jetstream.Msg) (*campaign.Stage, portion, error) {
 	key, p, err := h.c.parse(work, m.Subject())
 	if err == nil {
-		err = h.c.ours(m.Headers())
+		err = h.c.checkOwner(m.Headers())
 	}
 	var s *campaign.Stage
 	if err == nil {
