@@ -53,7 +53,7 @@ func turnedAround(truth, got Outcome) bool {
 }
 
 // TestNoVerdictTurnsAroundByClocksThatAreOff shifts the clock of every process in every case of testdata/laws by
-// amounts below the clock error that the header states. A law that holds may become undecided, but never violated. A
+// amounts below the clock error that the header declares. A law that holds may become undecided, but never violated. A
 // law that is violated may become undecided, but must never hold.
 func TestNoVerdictTurnsAroundByClocksThatAreOff(t *testing.T) {
 	files, err := filepath.Glob("testdata/laws/*.txt")

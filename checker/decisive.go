@@ -414,7 +414,7 @@ func (t *judge) takenOver(i int) int {
 }
 
 // prolongedByDeposed returns the position at which a replaced master or leader last extended the victim's key, before
-// the victim's lease was stated. It returns -1 if none did.
+// the victim's lease was recorded. It returns -1 if none did.
 func (t *judge) prolongedByDeposed(c *clash, r *record) int {
 	span := r.victimSpan(c)
 	for i := span.At - 1; i > r.set[r.victim]; i-- {

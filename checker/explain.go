@@ -81,8 +81,8 @@ func (f *Finding) violated(t *judge, cause Cause, story string, witness []int) {
 	}
 }
 
-// nameOf names a grant in a sentence about two grants. It uses the process and, if both grants belong to the same process,
-// also the attempt.
+// nameOf names a grant in a sentence about two grants. It uses the process and, if both grants belong to the same
+// process, also the attempt.
 func (t *judge) nameOf(g, other *trace.Grant) string {
 	if g.Process == other.Process && g.Attempt != "" {
 		return sentence("%s (attempt %s)", g.Process, g.Attempt)

@@ -21,7 +21,7 @@ func init() {
 		}})
 }
 
-// fairness judges that clients get a lock in the order in which they ask for it. The header's Order states the promised
+// fairness judges that clients get a lock in the order in which they ask for it. The header's Order gives the promised
 // order, the slack, and a period called a turn, after which a waiting client must get a lock that is free.
 //
 // A client is overtaken if another client asks later, by more than the slack, and is granted the lock while the first
@@ -33,7 +33,7 @@ func init() {
 // A lock is left free if, for longer than a turn, a client waits, nobody holds the lock or is granted it, and no fault
 // is active. As for deadlock-freedom, a client that gives up and asks again within a TTL continues to wait, and a
 // permanent fault counts as the normal state. A client that a permanent fault may affect does not count as waiting,
-// since it may be cut off for good.
+// since it may be cut off permanently.
 //
 // The law needs an order, one permit, and a grant to a client while another client, which asked later, waits. Locks
 // with shared holds are not judged.

@@ -33,7 +33,7 @@ func init() {
 //     client's session.
 //
 // A release is judged if its acquire was judged, the conditions above held from the acquire's call on, and the lease
-// was valid when the release was called. A release that fails in time is excused if the lease had ended before it
+// was valid when the release was called. A release that fails within the bound is excused if the lease had ended before it
 // returned. A group of replicas counts as one server, which is up while all its members are up and can reach each
 // other. If there are fewer groups than the quorum, the groups form one service, and each member counts. Clock faults
 // are no excuse.

@@ -23,7 +23,7 @@ const (
 	NotAskedClocks         // the history states a clock error, but porcupine assumes exact times
 	NotAskedTooMany        // a part has more sections than porcupine can be asked about at once
 	Unfinished             // porcupine ran out of steps
-	// only from the interval check: the answer depends on something that the history does not state exactly
+	// only from the interval check: the answer depends on something that the history does not record exactly
 	Open
 	Allowed // no two sections of one lock overlap, except shared ones
 	Refuted // two sections of one lock overlap

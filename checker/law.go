@@ -98,7 +98,7 @@ func (l Law) Gravity() int { return l.row().gravity }
 // AtEnd reports whether the law can be known to hold only after everything in a history has ended.
 func (l Law) AtEnd() bool { return l.row().atEnd }
 
-// Promise states what a lock must guarantee, whatever faults strike.
+// Promise describes what a lock must guarantee, whatever faults occur.
 type Promise struct {
 	Laws []Law
 	// Availability extends the promise of deadlock-freedom to runs in which too few servers remain permanently. In such

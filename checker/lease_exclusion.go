@@ -101,7 +101,7 @@ func inOrder(all []clash) (first []clash, more bool) {
 	return all[:min(len(all), mostBreaches)], len(all) >= mostBreaches
 }
 
-// clashesIn returns at most mostBreaches clashes of lock number n. They are in the order in which the history states
+// clashesIn returns at most mostBreaches clashes of lock number n. They are in the order in which the history records
 // their second spans. If two clashes have the same second span, the order of their first spans decides.
 func (t *judge) clashesIn(law Law, n int) (all []clash) {
 	spans := t.Locks[n].Windows

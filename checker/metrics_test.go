@@ -67,7 +67,7 @@ func TestMetricsAreTheOnesTheDocumentsWatch(t *testing.T) {
 	}
 }
 
-// A client that polls finds the lock taken again and again, although each of its acquires succeeds in the end.
+// A client that polls finds the lock taken again and again, although each of its acquires eventually succeeds.
 func TestContentionCountsAttemptsWhereTheHistoryDoes(t *testing.T) {
 	h := fromLog(t, measured)
 	h.Header.Attempts, h.Header.Taken = 10, 4

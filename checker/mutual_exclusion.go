@@ -228,7 +228,7 @@ func (t *judge) outlived(c *clash) (holder trace.Span, end int64) {
 	return c.first, met // the lease ended at the moment when the other client entered
 }
 
-// leaseClash finds the first overlapping windows of two grants of a clash. It considers only windows that were stated
+// leaseClash finds the first overlapping windows of two grants of a clash. It considers only windows that were recorded
 // before the sections overlapped, since a later one cannot be the reason.
 func (t *judge) leaseClash(c *clash) (clash, bool) {
 	members := c.members()

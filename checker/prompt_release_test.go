@@ -7,7 +7,7 @@ import (
 // This file defines a law as a contributor would, except that its row is registered only when a test asks for it. No
 // other file mentions the law. prompt_release_run_test.go tests it in all packages.
 
-// PromptRelease states that nobody stays in a critical section for longer than a second.
+// PromptRelease is the law that nobody stays in a critical section for longer than a second.
 const PromptRelease Law = "prompt-release"
 
 func registerPromptRelease() {

@@ -33,7 +33,7 @@ func init() {
 //
 // The law is unchecked for a semaphore, whose holders may write at the same time.
 //
-// The law needs accepted writes, and grants that have tokens or state when they were decided. Porcupine also judges the
+// The law needs accepted writes, and grants that have tokens or the times of their decisions. Porcupine also judges the
 // clients' read-modify-writes: whatever it refutes must break (a) or (b), too.
 func (t *judge) resourceSafety(f *Finding) {
 	if n := t.Permits(); n > 1 {

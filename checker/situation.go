@@ -58,7 +58,7 @@ type facts struct {
 	elected   bool         // the masters of a Redis Cluster elected the replica that lacked the key
 	reborn    bool         // the replica that lacked the key had been restarted since the key was set
 	lapsed    bool         // the key was removed because another key, which shows that its holder is alive, had expired
-	// the lease states no end and lasted longer than its key, because the holder was not told in time
+	// the lease has no stated end and lasted longer than its key, because the holder was not told on time
 	untold bool
 	told   bool // the holder was told that it had lost the lock before another client entered
 }

@@ -18,8 +18,8 @@ type Known struct {
 	Later  bool // the violation still occurs without a needed fault, because of later faults
 }
 
-// CheckKnowing explains a second time a breach that Check has found in h. It uses what trials have shown, so the cause
-// may change.
+// CheckKnowing explains again a breach that Check has found in h. It uses what trials have shown, so the cause may
+// change.
 func (c *Checker) CheckKnowing(h *history.History, breach *Finding, k Known) Finding {
 	c.t.known, c.t.only = k, breach
 	defer func() { c.t.known, c.t.only = Known{}, nil }()

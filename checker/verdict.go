@@ -1,4 +1,4 @@
-// Package checker judges histories. Each law has a file, which says what the law states, what it needs from the
+// Package checker judges histories. Each law has a file, which says what the law demands, what it needs from the
 // history, and how its cause is found. The checker does not depend on the simulator: it can judge a history of any
 // system.
 //
@@ -72,7 +72,7 @@ type Finding struct {
 	// Faults are the faults that the explanation gives as reasons. Each fault is given as the index of the event at
 	// which it struck. The indexes are in ascending order.
 	Faults []int
-	// Trials state what happened to the violation without some of the faults. Trials about needed faults come first.
+	// Trials describe what happened to the violation without some of the faults. Trials about needed faults come first.
 	// Check leaves Trials empty.
 	Trials []Trial
 	// Explanation is one paragraph in plain words: how the violation came about, or what was missing for another

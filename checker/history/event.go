@@ -244,7 +244,7 @@ type Span struct {
 	To   Time `json:"to"` // not before From
 }
 
-// Header describes the system that produced the events. If a law needs a field that is not stated, it is unchecked.
+// Header describes the system that produced the events. If a law needs a field that is missing, the law is unchecked.
 type Header struct {
 	Scenario string    `json:"scenario,omitempty"`
 	Seed     uint64    `json:"seed"`
@@ -302,9 +302,9 @@ type Recording struct {
 	// ClockErrors gives smaller errors for processes whose clocks are more exact. ClockError is the largest error of
 	// all. Each machine has its own clock.
 	ClockErrors map[Process]Time `json:"clock_errors,omitempty"`
-	// Seen applies to processes whose record ended before the records of other processes. It gives the time at which
-	// their record ended. What the process was doing at that time may or may not have continued. Seen requires a
-	// ClockError.
+	// Seen applies to processes whose record ended before the records of other processes. It contains the time at which
+	// each of these records ended. What the process was doing at that time may or may not have continued. Seen requires
+	// a ClockError.
 	Seen    map[Process]Time `json:"seen,omitempty"`
 	Reading Reading          `json:"reading,omitempty"`
 	// whether an owner may acquire the lock again while it holds it

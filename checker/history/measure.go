@@ -68,7 +68,7 @@ func (h *Header) Applies(m Measure) bool { return slices.Contains(h.Measures, m)
 // MayApply reports whether a measure is applied or may be applied.
 func (h *Header) MayApply(m Measure) bool { return h.Applies(m) || h.Unsure(m) }
 
-// Unsure reports whether the header states that it is unknown whether a measure is applied.
+// Unsure reports whether the header says that it is unknown whether a measure is applied.
 func (h *Header) Unsure(m Measure) bool { return slices.Contains(h.Unknown, m) }
 
 // StatesMeasures reports whether the header lists any measures. The headers of recorded histories seldom do.

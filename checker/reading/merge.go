@@ -68,9 +68,9 @@ func Merge(parts []Part) (*history.History, error) {
 	return out, nil
 }
 
-// knows adds what a part states about the processes that it records: how wrong their clocks may have been, and until
-// when they were recorded. A process is recorded until the end of the recording that the header states, or until the
-// last event, whichever is later. If the file is truncated, it is recorded until the last event.
+// knows adds what a part says about the processes that it records: the maximum errors of their clocks, and the times at
+// which their records ended. The record of a process ends at the end given in the header or at the last event,
+// whichever is later. If the file is truncated, it ends at the last event.
 func (p *Part) knows(to *history.Header) {
 	h, shift := p.History, p.shift(to.Start)
 	end := -history.Never

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// Kind is the kind of lock in a history. If the history's header does not state the kind, the user states it.
+// Kind is the kind of lock in a history. If the history's header does not specify the kind, the user specifies it.
 type Kind string
 
 // The kinds of lock. AsRecorded, the zero Kind, means that the header says which kind it is.

@@ -91,7 +91,7 @@ func TestEDNStatesNoGrants(t *testing.T) {
 	}
 }
 
-// TestHeadersThatContradictThemselvesAreRefused checks that the error states the line and what is wrong.
+// TestHeadersThatContradictThemselvesAreRefused checks that the error gives the line and says what is wrong.
 func TestHeadersThatContradictThemselvesAreRefused(t *testing.T) {
 	for header, want := range map[string]string{
 		`{"ttl":-1}`:         `"ttl" is -1: it cannot be negative`,

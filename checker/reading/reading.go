@@ -185,17 +185,17 @@ func (n *nesting) acquire(i int, e *history.Event) bool {
 			continue
 		}
 		h.times++
-		n.within(call, e.Grant != nil)
-		n.within(i, e.Grant != nil)
+		n.handleNested(call, e.Grant != nil)
+		n.handleNested(i, e.Grant != nil)
 		return true
 	}
 	t.holds = append(t.holds, hold{e.Attempt, shared, 1})
 	return false
 }
 
-// within handles the event at position i, which belongs to a nested acquire. The event becomes an extension if the
-// acquire states a lease. Otherwise, it is dropped.
-func (n *nesting) within(i int, lease bool) {
+// handleNested handles the event at position i, which belongs to a nested acquire. The event becomes an extension if
+// the acquire has a lease. Otherwise, it is dropped.
+func (n *nesting) handleNested(i int, lease bool) {
 	switch {
 	case i < 0:
 	case lease:

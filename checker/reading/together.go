@@ -66,7 +66,7 @@ func Together(files []*File, o Options) (h *history.History, notes []string, err
 	return h, append(append(notes, untimed...), left.notes()...), nil
 }
 
-// ofRegisters returns an error if the operations on registers are invalid, or if a history of locks states an initial
+// ofRegisters returns an error if the operations on registers are invalid, or if a history of locks contains an initial
 // value.
 func ofRegisters(h *history.History) error {
 	of, err := register.Of(h)

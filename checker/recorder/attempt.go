@@ -44,8 +44,8 @@ func (r *Recorder) acquiring(lock history.Lock, shared bool) Attempt {
 func (a Attempt) Name() history.Attempt { return a.name }
 
 // Acquired records that the lock is held. Call it before the work under the lock begins. until is the end of the
-// validity that the library states, or the zero Time if it states none. token is the fencing token, or 0 if there is
-// none. counted lists the servers whose grants the library counted, if it states a validity and they are known.
+// validity that the library reports, or the zero Time if it reports none. token is the fencing token, or 0 if there is
+// none. counted lists the servers whose grants the library counted, if it reports a validity and they are known.
 func (a Attempt) Acquired(until time.Time, token history.Token, counted ...history.Process) {
 	a.record(history.Acquire, history.OK, until, token, counted...)
 }

@@ -6,7 +6,7 @@
 // last event. If the machine crashes or the disk is full, at most the last line is cut off, and check reports it. An
 // event takes one to two microseconds and allocates nothing, except that each attempt allocates its name.
 //
-// Each machine writes its own file, and check examines the files together. Options.ClockError states how far a
+// Each machine writes its own file, and check examines the files together. Options.ClockError says how far a
 // machine's clock may be from true time. If a violation depends on the order of two events, and the clocks cannot order
 // them, the law is undecided, never violated. The order of events of the same process is always certain.
 //

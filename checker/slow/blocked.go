@@ -135,7 +135,7 @@ func (r *reading) everSet(of history.Attempt) bool {
 }
 
 // abandoned finds out why a key remains although nobody is going to release it. It returns the cause, or "" if the key
-// inProgress not abandoned.
+// covers not abandoned.
 func (r *reading) abandoned(lock history.Lock, keys []int, set, by int, now history.Time) string {
 	const kind = "stuck behind an abandoned key"
 	e, owner := &r.Events[set], r.owner(set)

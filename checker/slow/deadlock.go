@@ -91,7 +91,7 @@ func (r *reading) stuckTooLong(limit history.Time) (broken []Breach) {
 			}
 			var late []*ask
 			for _, a := range r.asks {
-				if !inProgress(begun[a].call, i, a.gone) || !still[a.lock] {
+				if !covers(begun[a].call, i, a.gone) || !still[a.lock] {
 					delete(since, a)
 				} else if _, was := since[a]; !was || n == 0 && (r.moves(i, a.lock) || r.faultAtOnce(i)) {
 					since[a] = cuts[n]
@@ -136,7 +136,7 @@ func (r *reading) stuckBehind(a *ask, i int, begun map[*ask]*ask, by history.Tim
 
 // held reports whether somebody holds a lock just after position i.
 func (r *reading) held(lock history.Lock, i int) bool {
-	return slices.ContainsFunc(r.sections, func(s *section) bool { return s.lock == lock && inProgress(s.ok, i, s.end) })
+	return slices.ContainsFunc(r.sections, func(s *section) bool { return s.lock == lock && covers(s.ok, i, s.end) })
 }
 
 // root returns the wait that ultimately blocks a. If the holder of a's lock waits for another lock, that wait blocks a,
@@ -148,7 +148,8 @@ func (r *reading) root(a *ask, i int, begun map[*ask]*ask) (last *ask, circle bo
 		var next *ask
 		for _, s := range r.sections {
 			for _, b := range r.asks {
-				if s.lock == a.lock && inProgress(s.ok, i, s.end) && b.process == s.process && inProgress(begun[b].call, i, b.gone) &&
+				if s.lock == a.lock && covers(s.ok, i, s.end) &&
+					b.process == s.process && covers(begun[b].call, i, b.gone) &&
 					(next == nil || begun[b].call < begun[next].call) {
 					next = b
 				}
@@ -181,7 +182,7 @@ func (r *reading) quorumLeft(p history.Process, i int) bool {
 }
 
 func (r *reading) underFault(i int) bool {
-	return slices.ContainsFunc(r.faults, func(f fault) bool { return inProgress(f.from, i, r.calmFrom(&f)) })
+	return slices.ContainsFunc(r.faults, func(f fault) bool { return covers(f.from, i, r.calmFrom(&f)) })
 }
 
 // faultAtOnce reports whether waiting time starts again at position i because a fault has ended there. See calmFrom.
@@ -217,9 +218,9 @@ func (r *reading) moves(i int, lock history.Lock) bool {
 	return false
 }
 
-// inProgress reports whether an interval, which begins at the first position and ends at the last, is in progress just after
+// covers reports whether an interval that begins at position from and ends at position to is in progress just after
 // position i.
-func inProgress(from, i, to int) bool { return from <= i && i < to }
+func covers(from, i, to int) bool { return from <= i && i < to }
 
 // standingStill returns the largest set of locks whose holders are all stuck just after position i. A holder is stuck
 // if it waits for a lock of the set. An endless hold also counts as stuck once it has lasted longer than the hold that
@@ -232,12 +233,12 @@ func (r *reading) standingStill(i int, now history.Time, begun map[*ask]*ask) ma
 	for changed := true; changed; {
 		changed = false
 		for _, s := range r.sections {
-			if !inProgress(s.ok, i, s.end) || !still[s.lock] {
+			if !covers(s.ok, i, s.end) || !still[s.lock] {
 				continue
 			}
 			stuck := now >= r.time(s.ok)+r.Header.Hold && r.endless(s)
 			for _, a := range r.asks {
-				stuck = stuck || a.process == s.process && inProgress(begun[a].call, i, a.gone) && still[a.lock]
+				stuck = stuck || a.process == s.process && covers(begun[a].call, i, a.gone) && still[a.lock]
 			}
 			if !stuck {
 				still[s.lock], changed = false, true

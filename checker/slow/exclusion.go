@@ -12,7 +12,7 @@ func init() {
 	register("mutual-exclusion", (*reading).mutualExclusion)
 }
 
-// window is a part of a lease's validity, [from, to) in true time. at is the position of the event that states it. If
+// window is a part of a lease's validity, [from, to) in true time. at is the position of the event that records it. If
 // from and to are equal, it is an instant.
 type window struct {
 	*section
@@ -180,8 +180,8 @@ func (r *reading) countWindows(s *section) (n int) {
 	return n
 }
 
-// unstatedDecides reports whether a grant that states no window may have overlapped another grant. A grant without a
-// window may have been valid from its call to its release, or until one of its extensions states a window.
+// unstatedDecides reports whether a grant without a recorded window may have overlapped another grant. Such a grant may
+// have been valid from its call to its release, or until one of its extensions records a window.
 func (r *reading) unstatedDecides() bool {
 	possible := func(s *section) []window {
 		if s.lease != nil {
@@ -269,7 +269,7 @@ func (r *reading) mutualExclusion() Finding {
 	return Finding{Outcome: Holds, Judged: len(r.sections), Breaches: broken}
 }
 
-// sectionCause returns why two critical sections overlap. If the leases that had been stated by then overlap too, the
+// sectionCause returns why two critical sections overlap. If the leases that had been recorded by then overlap too, the
 // result is the cause of that overlap. Otherwise a holder entered after its lease was over, outlived its lease, lost
 // its session, or never renewed its lease, and the result says which. sectionCause returns "" if this package does not
 // determine the cause: the holder may have waited for another lock, or a fault may be the reason why the holder was
@@ -404,7 +404,7 @@ func (r *reading) cutShort(holder *section, ended history.Time) bool {
 
 // neverRenewed reports whether a holder worked for longer than its lease lasted, although the history records its key
 // but no request to extend it. The holder worked until it left or, if the holder is b itself, until it entered. It must
-// also have worked for longer than any lease of the lock that had been stated by the time of its grant. A lease that
+// also have worked for longer than any lease of the lock that had been recorded by the time of its grant. A lease that
 // was already over when it was granted does not count, because it could not have been renewed.
 func (r *reading) neverRenewed(holder *section, ended history.Time, b *section) bool {
 	left := holder.end

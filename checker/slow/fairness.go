@@ -83,7 +83,7 @@ func (r *reading) overtakes(s *section, a *ask) bool {
 // staysBehind reports whether b is still waiting at the grant of section s, although s asked earlier and no fault
 // affected its process.
 func (r *reading) staysBehind(s *section, b *ask) bool {
-	return b.lock == s.lock && b.process != s.process && r.later(b, s.ask) && inProgress(b.call, s.ok, b.gone) &&
+	return b.lock == s.lock && b.process != s.process && r.later(b, s.ask) && covers(b.call, s.ok, b.gone) &&
 		!r.disturbed(s.ask, s.ok)
 }
 
@@ -139,7 +139,7 @@ func (r *reading) leftFree() (broken []Breach) {
 		for _, lock := range r.locks {
 			var w *ask
 			for _, a := range r.asks {
-				waits := a.lock == lock && inProgress(begun[a].call, i, a.gone) && !r.cutOff(a.process, i)
+				waits := a.lock == lock && covers(begun[a].call, i, a.gone) && !r.cutOff(a.process, i)
 				if waits && (w == nil || begun[a].call < w.call) {
 					w = begun[a]
 				}

@@ -351,8 +351,8 @@ func (r *reading) tokenOrder() Finding {
 	return Finding{Outcome: outcome, Judged: tokens, Breaches: broken}
 }
 
-// returnedBefore reports whether a's acquire returned before b's winning request was sent. If b's lease does not contain
-// the time of that request, a's acquire must have returned before b was called.
+// returnedBefore reports whether a's acquire returned before b's winning request was sent. If b's lease does not
+// contain the time of that request, a's acquire must have returned before b was called.
 func (r *reading) returnedBefore(a, b *section) bool {
 	return a.ok < b.call || b.lease != nil && r.time(a.ok) < b.lease.Since
 }

@@ -1,7 +1,7 @@
 // Package slow applies the definitions of the laws literally. Tests compare it with package checker: both check the
 // same histories, and must reach the same outcomes and name the same events.
 //
-// Goals: each law is implemented exactly as its definition states it, in nested loops, without carrying state from one
+// Goals: each law is implemented exactly as its definition says, in nested loops, without carrying state from one
 // event to the next. Non-goals: speed; stories; remedies; use outside of tests. It shares no code with package checker,
 // not even types.
 package slow

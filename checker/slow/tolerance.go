@@ -80,7 +80,7 @@ func (r *reading) excused(s *section) bool {
 		r.time(s.done) >= r.leaseEnd(s)
 }
 
-// leaseEnd returns the end of the lease, as last stated before the release was called.
+// leaseEnd returns the end of the lease, as last reported to the holder before the release was called.
 func (r *reading) leaseEnd(s *section) history.Time {
 	end := -history.Never
 	if s.lease != nil && s.lease.Granted <= r.time(s.release) {
@@ -129,10 +129,10 @@ func (r *reading) judgedUntil(call, ret int) (end int, seen bool) {
 	return r.firstAfter(call-1, func(e *history.Event) bool { return e.Time > due }) - 1, r.end > due
 }
 
-// undisturbed reports whether nobody else held or requested the lock from one TTL before the call until end. An earlier hold
-// by the same client does not count if its release returned ok and no fault was active since it was requested. If
-// requests of one client overlap, they belong to different tasks and count. alone also returns false if the only member
-// of a service with sessions restarted without its data within that TTL.
+// undisturbed reports whether nobody else held or requested the lock from one TTL before the call until end. An earlier
+// hold by the same client does not count if its release returned ok and no fault was active since it was requested. If
+// requests of one client overlap, they belong to different tasks and count. undisturbed also returns false if the only
+// member of a service with sessions restarted without its data within that TTL.
 func (r *reading) undisturbed(a *ask, end int) bool {
 	since := r.time(a.call) - r.Header.TTL
 	sessions := r.Header.Service.Kind().Sessions
@@ -206,7 +206,7 @@ func (r *reading) quorumFor(a *ask, end, acquired int) bool {
 }
 
 // quorumReached reports whether a's client could reach a quorum of servers from a's call to end. Servers for which bars
-// inProgress true do not count.
+// covers true do not count.
 func (r *reading) quorumReached(a *ask, end int, bars func(history.Process) bool) bool {
 	if r.oneService() {
 		var left []history.Process
@@ -299,7 +299,7 @@ func (r *reading) reachable(a *ask, end int, s history.Process) bool {
 
 // inTheWay reports whether a key blocked a on server s, or on another server of the group that shares its keys with s.
 // The key must have been present when a was called, or another process must have set it between the call and end. A key
-// inProgress present until it is gone or replaced by another key.
+// covers present until it is gone or replaced by another key.
 func (r *reading) inTheWay(a *ask, end int, s history.Process) bool {
 	copies := r.group(s)
 	for i := 0; i <= end; i++ {

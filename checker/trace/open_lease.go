@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// openEnd returns the end of a lease whose end the history does not state: the time at which its holder was told that
+// openEnd returns the end of a lease whose end the history does not record: the time at which its holder was told that
 // the lock was lost. A paused holder cannot be told. So if the holder was paused at any time since its key was last
 // renewed, and the key was due to expire earlier, the lease ended when the key was due. A key without expiry counts as
 // ended once it has not been renewed for a TTL, because others may then take over the lock.

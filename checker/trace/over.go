@@ -88,7 +88,7 @@ func (t *Trace) untouched(c Change) bool {
 
 // GivenBy returns the position at which another client, while releasing the lock, set the key that the holder of window
 // s uses. This is the last key that was set while the holder was asking. GivenBy returns -1 in three cases: there is no
-// such key; the holder still had a key that it had set itself; or the history states which servers the holder counted.
+// such key; the holder still had a key that it had set itself; or the history records which servers the holder counted.
 func (t *Trace) GivenBy(s *Span) int {
 	g := &t.Grants[s.Grant]
 	if s.At != g.OK || g.Attempt == "" || len(t.History.Events[s.At].Grant.Counted) > 0 {

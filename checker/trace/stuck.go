@@ -35,13 +35,13 @@ type standstill struct {
 	// the waits for each lock, in the order in which they began; the first one is still in progress
 	line    [][]int32
 	holders [][]int32 // by lock: open sections
-	// by lock: when the lock stopped, or will stop, making progress; never if it makes progress
+	// for each lock, the time at which it stopped, or will stop, making progress; never if it makes progress
 	since   []history.Time
 	before  []history.Time // copy of since made before the current turns
 	endless map[Title]bool // attempts that have a key without expiry
 	faults  int            // number of faults in progress
 	calm    history.Time   // when the last fault was over
-	// by wait: the time since which it was stuck, if it has been reported
+	// for each wait, the time since which it was stuck, if it has been reported
 	noted map[int32]history.Time
 }
 

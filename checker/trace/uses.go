@@ -105,8 +105,8 @@ func (t *Trace) usesAfter(asks []int32) {
 	}
 }
 
-// finished returns the time at which the client gave up the lock. This is the time at which its release returned or, if the
-// acquire was not granted, the time at which the acquire returned.
+// finished returns the time at which the client gave up the lock. This is the time at which its release returned or, if
+// the acquire was not granted, the time at which the acquire returned.
 func (t *Trace) finished(a *Ask) history.Time { return t.Time(t.ended(a)) }
 
 // ended returns the position at which the client gave up the lock (see the method finished).

@@ -98,9 +98,9 @@ func (t *Trace) WindowsOf(lock, a, b int32) []Span {
 	return windows
 }
 
-// WithUnstated returns the windows of a lock, plus spans for the grants that state no window. Such a span covers the
-// time in which the grant may have been valid: from its acquire's call to the first extension that states a window, or
-// to its release. WithUnstated returns none if all grants state their windows.
+// WithUnstated returns the windows of a lock, plus spans for the grants without a recorded window. Such a span covers
+// the time in which the grant may have been valid: from its acquire's call to the first extension that records a
+// window, or to its release. WithUnstated returns none if all grants have recorded windows.
 func (t *Trace) WithUnstated(l *LockTrace) []Span {
 	var spans []Span
 	for _, n := range l.Grants {
@@ -136,7 +136,7 @@ func (t *Trace) Sections() {
 }
 
 // GaveBack reports whether the holder had called its release by the given time while its lease was still valid. If so,
-// the release ended the lease. A lease that states no end is valid until its holder learns that the lock is lost.
+// the release ended the lease. A lease without a recorded end is valid until its holder learns that the lock is lost.
 func (g *Grant) GaveBack(t *Trace, by history.Time) bool {
 	valid := g.Lease != nil && g.Lease.Open && g.Ending == Released
 	return g.Release != Open && t.Time(g.Release) <= by && (valid || t.Time(g.Release) < g.Until)

@@ -20,7 +20,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// order states what a campaign runs. It is stored on the server.
+// order describes what a campaign runs. It is stored on the server.
 type order struct {
 	Version string  `json:"version"` // version of the program that created the order
 	Rules   rules   `json:"rules"`
@@ -34,7 +34,7 @@ type entry struct {
 	Path string `json:"path"` // path as the user gave it; empty for a scenario of the catalogue
 	// name of the campaign's file that contains the scenario or test binary
 	File string `json:"file,omitempty"`
-	// platform on which the file can run, such as linux/amd64; empty: any
+	// platform on which the file can run, such as linux/amd64; if it is empty, the file can run on any platform
 	System  string          `json:"system,omitempty"`
 	Options json.RawMessage `json:"options"` // options, which depend on the kind
 	Probes  []probe         `json:"probes"`

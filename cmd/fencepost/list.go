@@ -17,10 +17,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// listing is the catalogue of scenarios, or a part of it.
+// listing is the catalog of scenarios, or a part of it.
 type listing []listedSection
 
-// listedSection contains one or more scenarios from a section of the catalogue.
+// listedSection contains one or more scenarios from a section of the catalog.
 type listedSection struct {
 	title     string
 	scenarios []*scenarios.Scenario
@@ -140,7 +140,7 @@ name.`,
 	return c
 }
 
-// sectionsLike returns the scenarios of the catalogue that match the pattern, grouped by section. Without a pattern it
+// sectionsLike returns the scenarios of the catalog that match the pattern, grouped by section. Without a pattern it
 // returns all. It is an error if nothing matches.
 func sectionsLike(patterns []string) (list listing, err error) {
 	pattern := strings.ToLower(strings.Join(patterns, ""))

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// The report of each scenario in the catalogue begins with one sentence that says what happened, and with the purpose
+// The report of each scenario in the catalog begins with one sentence that says what happened, and with the purpose
 // of the scenario. The picture comes after them. No part of the report is wider than a terminal of 80 columns.
 func TestEveryScenarioOpensWithAHeadline(t *testing.T) {
 	for i, name := range scenarios.Names() {

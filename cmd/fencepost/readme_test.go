@@ -280,7 +280,7 @@ func readmeOutput(t *testing.T, args ...string) string {
 	return "```text\n" + out.String() + "```\n"
 }
 
-// trackRecord returns the table of the catalogue: situation, scenario, verdict.
+// trackRecord returns the table of the catalog: situation, scenario, verdict.
 func trackRecord(t *testing.T) string {
 	var b strings.Builder
 	for _, section := range scenarios.Sections {

@@ -18,7 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// eachReport changes scenarios of the catalogue (by default every third) with the function change, runs them, and
+// eachReport changes scenarios of the catalog (by default every third) with the function change, runs them, and
 // passes their reports to look.
 func eachReport(t *testing.T, change func(*scenarios.Scenario), look func(s *scenarios.Scenario, run *single.Run)) {
 	t.Helper()

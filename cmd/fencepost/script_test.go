@@ -28,8 +28,8 @@ func TestMain(m *testing.M) {
 // TestCommand types the commands of a user and compares what the user sees.
 func TestCommand(t *testing.T) { runScripts(t, testscript.Params{Dir: "testdata/command"}) }
 
-// TestScenario runs the scenarios of the catalogue (unless the run is a full one, some of them) with their first seed,
-// and compares the whole report with a golden file.
+// TestScenario runs scenarios of the catalog with their first seed, and compares each whole report with a golden file.
+// Unless this is a full run, it runs only some of the scenarios.
 func TestScenario(t *testing.T) {
 	files, err := filepath.Glob("testdata/scenario/*.txtar")
 	if err != nil {

@@ -25,7 +25,7 @@ func TestTheExampleWorkflowsCallWhatThereIs(t *testing.T) {
 	}
 }
 
-// TestWorkflowsTakeNoMoreThanTheyNeed checks that each workflow states its permissions, and that it names actions by
+// TestWorkflowsTakeNoMoreThanTheyNeed checks that each workflow declares its permissions, and that it names actions by
 // commit, because a tag can later point to a different commit.
 func TestWorkflowsTakeNoMoreThanTheyNeed(t *testing.T) {
 	files, err := filepath.Glob("../../.github/workflows/*.yml")

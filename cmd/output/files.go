@@ -118,8 +118,8 @@ func (f *Files) Spare(names ...string) error {
 // Adopt marks a file in the folder as a file of this program. The caller must have recognized its content.
 func (f *Files) Adopt(name string, content []byte) { f.sums.settle(name, sumOf(content)) }
 
-// existing returns the content of a file in the folder, or nil if it does not exist. It returns an error if the file must
-// not be overwritten.
+// existing returns the content of a file in the folder, or nil if it does not exist. It returns an error if the file
+// must not be overwritten.
 func (f *Files) existing(name string) ([]byte, error) {
 	content, err := f.folder.Read(name)
 	if content == nil || err != nil {

@@ -18,7 +18,7 @@ const (
 	bazelIndex  = "TEST_SHARD_INDEX" // counts from 0 (Bazel's test encyclopedia)
 	bazelTotal  = "TEST_TOTAL_SHARDS"
 	bazelStatus = "TEST_SHARD_STATUS_FILE"
-	// index of the share in an Indexed Job of Kubernetes, counted from 0; no variable states the number of shares
+	// index of the share in an Indexed Job of Kubernetes, counted from 0; no variable contains the number of shares
 	jobIndex = "JOB_COMPLETION_INDEX"
 )
 

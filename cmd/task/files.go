@@ -25,7 +25,7 @@ func FolderFor(name string, s *scenarios.Scenario, asked ...string) string {
 	return fmt.Sprintf("_runs/%s-%x", name, sum.Sum(nil)[:4])
 }
 
-// Inputs returns the files that are needed to repeat a run. They include the scenario if it is not in the catalogue, so
+// Inputs returns the files that are needed to repeat a run. They include the scenario if it is not in the catalog, so
 // that the folder can be moved.
 func Inputs(s *scenarios.Scenario, plan nemesis.Plan, how Repetition) []search.File {
 	if s.Path == "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// Open returns the scenario in the catalogue with the given name. If there is none, it reads the scenario from a file,
+// Open returns the scenario in the catalog with the given name. If there is none, it reads the scenario from a file,
 // and name is the file's path.
 func Open(name string) (*scenarios.Scenario, error) { return OpenFrom("", name) }
 

@@ -29,8 +29,7 @@ func TestRecordsAreReadUpToALimit(t *testing.T) {
 	}
 }
 
-// TestNoRecordOfAQuarterGigabyteIsRead checks that the error states the limit. The file is sparse, so it takes no
-// space.
+// TestNoRecordOfAQuarterGigabyteIsRead checks that the error gives the limit. The file is sparse, so it takes no space.
 func TestNoRecordOfAQuarterGigabyteIsRead(t *testing.T) {
 	dir := t.TempDir()
 	f, err := os.Create(filepath.Join(dir, ExplorationFile))

@@ -7,7 +7,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// storage is the NATS subject on which processes ask why the server cannot store messages. An answer states the reason.
+// storage is the NATS subject on which processes ask why the server cannot store messages. An answer gives the reason.
 // There is no answer while the server can store messages.
 const storage = "fencepost.storage"
 

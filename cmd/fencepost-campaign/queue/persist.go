@@ -16,7 +16,7 @@ const (
 	tryAgain = 250 * time.Millisecond // pause between attempts
 )
 
-// persist repeats a request until it succeeds, the server refuses it for good, or ctx is done. It waits while the
+// persist repeats a request until it succeeds, the server refuses it permanently, or ctx is done. It waits while the
 // server is down, and while the server is full.
 func (c *Campaign) persist(ctx context.Context, request func(context.Context) error) error {
 	var w wait
