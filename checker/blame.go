@@ -13,8 +13,8 @@ import (
 // begun before the harm was done, delayed the client, and lasted long enough. A history shows only what the client did
 // next, not what delayed it. A pause that ended while the client was sleeping anyway did not delay it.
 
-// lateness describes a client that was active for too long. met is the position at which another client entered the
-// critical section. left is the position at which this client was still active.
+// lateness describes a client that was active for too long. The field met is the position at which another client
+// entered the critical section. The field left is the position at which this client was still active.
 type lateness struct {
 	grant     int32
 	met, left int

@@ -7,9 +7,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// strayBlame finds what delayed a request that removed or extended another attempt's key. at is the position of this
-// change, and set the position at which the key had been set. Without the delay, the request would have found its own
-// attempt's key, or none.
+// strayBlame finds what delayed a request that removed or extended another attempt's key. The argument at is the
+// position of this change, and the argument set is the position at which the key had been set. Without the delay, the
+// request would have found its own attempt's key, or none.
 func (t *judge) strayBlame(at, set int) blame {
 	e := &t.History.Events[at]
 	n, granted := t.Owner[trace.Title{Lock: e.Lock, Attempt: e.By}]

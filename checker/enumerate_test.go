@@ -224,8 +224,8 @@ func (e *enumeration) judge() {
 	}
 }
 
-// ask asks porcupine about the sections in parts. least is the minimum number of sections in a part. most is the
-// maximum number of sections about which porcupine is asked at once.
+// ask asks porcupine about the sections in parts. The argument least is the minimum number of sections in a part. The
+// argument most is the maximum number of sections about which porcupine is asked at once.
 func (e *enumeration) ask(least, most int) (linear.Answer, []linear.MutexOp) {
 	e.parts.Least, e.parts.Most, e.parts.Steps, e.parts.Permits = least, most, 1<<20, e.trace.Permits()
 	return e.parts.Mutex(e.ops)

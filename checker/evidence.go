@@ -25,9 +25,9 @@ type LockEvidence struct {
 func (e *LockEvidence) Refuted() bool { return e.Mutex != nil && e.Mutex.Answer == linear.Refuted }
 
 // Evidence asks porcupine about the locks of h. It returns what is needed to draw the answers for some locks, in the
-// order of the header. most is the maximum number of locks. Evidence prefers the locks named in first, then locks whose
-// sections are refuted. left is the number of other locks that could be drawn. Evidence takes far longer than Check and
-// is meant for reports.
+// order of the header. The argument most is the maximum number of locks. Evidence prefers the locks in the argument
+// first, then locks whose sections are refuted. The result left is the number of other locks that could be drawn.
+// Evidence takes far longer than Check and is meant for reports.
 func Evidence(h *history.History, most int, first ...history.Lock) (all []LockEvidence, left int) {
 	var t judge
 	t.Read(h)

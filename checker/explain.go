@@ -127,8 +127,8 @@ func (t *judge) endText(g *trace.Grant) string {
 	return "it never did"
 }
 
-// overstayStory explains why a holder was still inside after its lease had ended. on is nil unless the holder lost the
-// lock early and was told of the loss.
+// overstayStory explains why a holder was still inside after its lease had ended. The argument on is nil unless the
+// holder lost the lock early and was told of the loss.
 func (t *judge) overstayStory(l lateness, why blame, on *loss) string {
 	g := &t.Grants[l.grant]
 	s := sentence("The lease of %s had ended at %v as it should; the lock service broke no promise.", g.Process,

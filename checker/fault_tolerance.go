@@ -33,8 +33,8 @@ func init() {
 //     client's session.
 //
 // A release is judged if its acquire was judged, the conditions above held from the acquire's call on, and the lease
-// was valid when the release was called. A release that fails within the bound is excused if the lease had ended before it
-// returned. A group of replicas counts as one server, which is up while all its members are up and can reach each
+// was valid when the release was called. A release that fails within the bound is excused if the lease had ended before
+// it returned. A group of replicas counts as one server, which is up while all its members are up and can reach each
 // other. If there are fewer groups than the quorum, the groups form one service, and each member counts. Clock faults
 // are no excuse.
 //
@@ -273,9 +273,9 @@ func (t *judge) refusedStory(g *trace.Grant, key int) string {
 	return sentence(" Its key on %s was still there, last set at %v.", e.Process, e.Time)
 }
 
-// hurrying returns the last fault of a server's clock before grant g's key expired early on that server. gone is the
-// position of the expiry. hurrying returns nil if the key did not expire early, or if no clock fault was active since
-// the key was set.
+// hurrying returns the last fault of a server's clock before grant g's key expired early on that server. The argument
+// gone is the position of the expiry. hurrying returns nil if the key did not expire early, or if no clock fault was
+// active since the key was set.
 func (t *judge) hurrying(g *trace.Grant, gone int) *trace.Fault {
 	e, set := &t.History.Events[gone], t.keyAt(g, gone)
 	if e.Why != history.Expired || set < 0 || e.Time >= t.History.Events[set].Until-rounding {

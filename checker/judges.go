@@ -105,8 +105,8 @@ func (t *judge) bothJudges() (all Judges, overlaps []clash, more bool) {
 	return all, overlaps, more
 }
 
-// judgesOf asks porcupine about a lock. overlap says whether the interval check found overlapping sections of that
-// lock.
+// judgesOf asks porcupine about a lock. The argument overlap says whether the interval check found overlapping sections
+// of that lock.
 func (t *judge) judgesOf(n int, overlap bool) (j Judges) {
 	if j.Interval = Allowed; overlap {
 		j.Interval = Refuted

@@ -24,8 +24,8 @@ func (t *judge) keyless(s *trace.Span) bool {
 
 // keysOf lists the keys that a client has when it is told that it has the lock. For each key, it returns the position
 // at which the key was set. In a service with one replicated log, only keys that already exist when the acquire is
-// called count. own reports whether the attempt itself has set one of the keys. recorded reports whether the servers
-// record keys of the lock at all.
+// called count. The result own reports whether the attempt itself has set one of the keys. The result recorded reports
+// whether the servers record keys of the lock at all.
 func (t *judge) keysOf(s *trace.Span) (there []int, own, recorded bool) {
 	g, needed := &t.Grants[s.Grant], t.NeededUntil(s)
 	for _, i := range t.Keys {

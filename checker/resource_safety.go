@@ -112,7 +112,8 @@ func (t *judge) acceptsStale() bool {
 	return false
 }
 
-// staleStory reports a write of a superseded holder. newer is the index of the read or write that superseded it.
+// staleStory reports a write of a superseded holder. The argument newer is the index of the read or write that
+// superseded it.
 func (t *judge) staleStory(f *Finding, at, newer int) {
 	e := &t.History.Events[at]
 	lock := t.LockNumber[e.Lock]
@@ -159,8 +160,8 @@ func (t *judge) staleStory(f *Finding, at, newer int) {
 }
 
 // calledWrite returns the position at which the client called a write that the resource accepted, and the position at
-// which the call returned. called is -1 if the history does not record the call. done is trace.Open if the call did not
-// return.
+// which the call returned. The result called is -1 if the history does not record the call. The result done is
+// trace.Open if the call did not return.
 func (t *judge) calledWrite(at int) (called, done int) {
 	applied := &t.History.Events[at]
 	called, done = -1, trace.Open
@@ -184,8 +185,8 @@ func (t *judge) orderText(a, b *trace.Grant) string {
 	return sentence("token %d, the other has %d", b.Token, a.Token)
 }
 
-// lostStory reports a write that overwrote an update that its writer had not read. own is the value that the write
-// builds on.
+// lostStory reports a write that overwrote an update that its writer had not read. The argument own is the value that
+// the write builds on.
 func (t *judge) lostStory(f *Finding, at int, lock int32, own trace.Basis) {
 	e, d := &t.History.Events[at], &t.Scan.Data[lock]
 	cause := Cause{Kind: LostUpdate}

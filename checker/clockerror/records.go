@@ -13,7 +13,7 @@ import (
 // Records explains why it is uncertain who owned the key that a server's record changed. It returns "" if this is
 // certain. There are two reasons for uncertainty. If several servers store a key together, or a replica takes over, the
 // owner of the key depends on the order of the servers' records. And whether a hold has ended depends on the clock of
-// its holder. at is the index of the record that violated the law.
+// its holder. The argument at is the index of the record that violated the law.
 func Records(t *trace.Trace, violated bool, at int) string {
 	if text := holdsEnd(t, violated, at); text != "" {
 		return text

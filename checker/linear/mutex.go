@@ -56,8 +56,8 @@ func admitsSeveral(ops []MutexOp, permits int) bool {
 	return permits > 1 || slices.ContainsFunc(ops, func(op MutexOp) bool { return op.Shared })
 }
 
-// mutexModel returns the model of a lock with the given number of permits. several says whether several sections may be
-// open at the same time.
+// mutexModel returns the model of a lock with the given number of permits. The argument several says whether several
+// sections may be open at the same time.
 func mutexModel(permits int, several bool, b *budget) porcupine.Model {
 	if several {
 		return model("", holdersStep(permits), b)

@@ -69,8 +69,8 @@ func (r *registers) step(state int, t *Transaction) (int, bool) {
 	return r.enter(), true
 }
 
-// Transactions checks whether there is an order of the transactions in which each finds the values that it read.
-// initial contains the initial values of the registers.
+// Transactions checks whether there is an order of the transactions in which each finds the values that it read. The
+// argument initial contains the initial values of the registers.
 func Transactions(initial []int, list []Transaction) Answer {
 	b, r := budgetFor(len(list), maxSteps), newRegisters(initial)
 	m := model(0, r.step, &b)

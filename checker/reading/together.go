@@ -18,8 +18,8 @@ type Options struct {
 	Permits    int    // how many clients may hold a lock at the same time; if 0, the headers decide
 }
 
-// Together combines files into the single history that is checked. Its events are numbered from 0. notes contains
-// sentences that readers of the verdict must know. Those about truncated files come first.
+// Together combines files into the single history that is checked. Its events are numbered from 0. The result notes
+// contains sentences that readers of the verdict must know. Those about truncated files come first.
 func Together(files []*File, o Options) (h *history.History, notes []string, err error) {
 	var parts []Part
 	var untimed []string

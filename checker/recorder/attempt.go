@@ -43,9 +43,10 @@ func (r *Recorder) acquiring(lock history.Lock, shared bool) Attempt {
 // can be matched to attempts.
 func (a Attempt) Name() history.Attempt { return a.name }
 
-// Acquired records that the lock is held. Call it before the work under the lock begins. until is the end of the
-// validity that the library reports, or the zero Time if it reports none. token is the fencing token, or 0 if there is
-// none. counted lists the servers whose grants the library counted, if it reports a validity and they are known.
+// Acquired records that the lock is held. Call it before the work under the lock begins. The argument until is the end
+// of the validity that the library reports, or the zero Time if it reports none. The argument token is the fencing
+// token, or 0 if there is none. The argument counted lists the servers whose grants the library counted, if it reports
+// a validity and they are known.
 func (a Attempt) Acquired(until time.Time, token history.Token, counted ...history.Process) {
 	a.record(history.Acquire, history.OK, until, token, counted...)
 }
@@ -64,8 +65,8 @@ func (a Attempt) Extending() Attempt {
 	return a
 }
 
-// Extended records that the lock was extended. The extension is valid until the given time. counted lists the servers
-// that granted the extension. Call Extended on the result of Extending.
+// Extended records that the lock was extended. The extension is valid until the given time. The argument counted lists
+// the servers that granted the extension. Call Extended on the result of Extending.
 func (a Attempt) Extended(until time.Time, counted ...history.Process) {
 	a.record(history.Extend, history.OK, until, 0, counted...)
 }

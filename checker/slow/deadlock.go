@@ -140,7 +140,7 @@ func (r *reading) held(lock history.Lock, i int) bool {
 }
 
 // root returns the wait that ultimately blocks a. If the holder of a's lock waits for another lock, that wait blocks a,
-// and so on. circle reports whether the waits form a cycle.
+// and so on. The result circle reports whether the waits form a cycle.
 func (r *reading) root(a *ask, i int, begun map[*ask]*ask) (last *ask, circle bool) {
 	seen := map[*ask]bool{}
 	for !seen[a] {

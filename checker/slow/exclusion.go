@@ -12,8 +12,8 @@ func init() {
 	register("mutual-exclusion", (*reading).mutualExclusion)
 }
 
-// window is a part of a lease's validity, [from, to) in true time. at is the position of the event that records it. If
-// from and to are equal, it is an instant.
+// window is a part of a lease's validity, [from, to) in true time. The field at is the position of the event that
+// records it. If from and to are equal, the window is an instant.
 type window struct {
 	*section
 	from, to history.Time

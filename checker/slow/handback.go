@@ -72,8 +72,8 @@ func (r *reading) isServer(p history.Process) bool {
 	return slices.Contains(r.Header.Servers, p) || slices.Contains(slices.Concat(r.Header.Groups...), p)
 }
 
-// handedBack examines a section's release. seen reports whether the history shows if the release had an effect, and
-// effect whether it had one. over is the position at which this was decided.
+// handedBack examines a section's release. The result seen reports whether the history shows if the release had an
+// effect, and the result effect reports whether it had one. The result over is the position at which this was decided.
 func (r *reading) handedBack(s *section) (seen bool, over int, effect bool) {
 	h := &r.Header
 	due := r.time(s.release) + h.Bound

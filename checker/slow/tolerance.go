@@ -49,9 +49,9 @@ func (r *reading) faultTolerance() Finding {
 	return Finding{Outcome: outcome, Judged: judged, Breaches: broken}
 }
 
-// releaseJudged reports whether the release of a section can be judged. acquired is the position at which the acquire
-// was over. All conditions must have been met from the acquire on, and the lease must have been valid when the release
-// was called.
+// releaseJudged reports whether the release of a section can be judged. The argument acquired is the position at which
+// the acquire was over. All conditions must have been met from the acquire on, and the lease must have been valid when
+// the release was called.
 func (r *reading) releaseJudged(s *section, acquired int) bool {
 	if s.release == r.none {
 		return false

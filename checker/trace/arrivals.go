@@ -26,8 +26,8 @@ type arrivals struct {
 
 // Overtakings returns, in order, the grants of a lock that overtook other processes. If a grant overtook several
 // processes, only the process that asked first is named. Overtaking a process is excused if a fault may have affected
-// that process while it waited, or within the time Order.Turn before it asked. kept is the number of grants that kept
-// the order although another process, which had asked later, still waited.
+// that process while it waited, or within the time Order.Turn before it asked. The result kept is the number of grants
+// that kept the order although another process, which had asked later, still waited.
 func (t *Trace) Overtakings(lock int) (found []Overtaking, kept int) {
 	l := &t.Locks[lock]
 	v := arrivals{t: t, asks: l.Asks}

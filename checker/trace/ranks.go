@@ -68,7 +68,7 @@ func (t *Trace) earlier(a, b *Grant) bool {
 }
 
 // Incomparable reports whether a cannot be ordered relative to some other grant that took effect, because one of the
-// two lacks times or a token. counted says whether a itself is among the grants that took effect.
+// two lacks times or a token. The argument counted says whether a itself is among the grants that took effect.
 func (d *datum) Incomparable(a *Grant, counted bool) bool {
 	own := a.Kind()
 	for k, n := range d.kinds {

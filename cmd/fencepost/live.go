@@ -106,7 +106,8 @@ func (j *liveJob) start(c *cobra.Command, args []string) (err error) {
 	return j.run()
 }
 
-// planOf sets j.plan to the plan of the scenario or of the plan file. seeded reports whether the user gave a seed.
+// planOf sets j.plan to the plan of the scenario or of the plan file. The argument seeded reports whether the user gave
+// a seed.
 func (j *liveJob) planOf(seeded bool) (err error) {
 	seed := j.plan.Seed
 	if j.file == "" {

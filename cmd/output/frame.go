@@ -50,8 +50,8 @@ func (f *Frame) RegisterJSON(c *cobra.Command) {
 }
 
 // Open checks, before anything runs, that all output files can be written: those in the command's folder, if it has
-// one, and those that its flags name. kind is the name of the command to which the results in the folder belong. The
-// caller must call Close.
+// one, and those that its flags name. The argument kind is the name of the command to which the results in the folder
+// belong. The caller must call Close.
 func (f *Frame) Open(kind string) error {
 	f.Files, f.began = New(), time.Now()
 	for _, of := range []struct {

@@ -19,8 +19,8 @@ import (
 // keyFile contains the private key of the server. Only its owner may read it.
 const keyFile = "key.pem"
 
-// certificate returns the certificate of the server in a folder, with its key. before contains the existing certificate
-// in PEM. If it is empty, certificate creates a new one, which stays the same from then on.
+// certificate returns the certificate of the server in a folder, with its key. The argument before contains the
+// existing certificate in PEM. If it is empty, certificate creates a new one, which stays the same from then on.
 func certificate(f *access.Folder, before string) (tls.Certificate, string, error) {
 	key, err := f.Read(keyFile)
 	if err == nil && before != "" {
