@@ -1,9 +1,11 @@
-// Package checker judges histories. Each law has a file, which says what the law demands, what it needs from the
-// history, and how its cause is found. The checker does not depend on the simulator: it can judge a history of any
-// system.
+// Package checker judges histories. Each law has its own file, which says what the law demands, what it needs from a
+// history, and how the cause of a violation is found. The checker does not depend on the simulator, so it can judge a
+// history of any system.
 //
-// Goals: correct verdicts with a witness, a cause and an explanation in plain words; "holds" only if the law was
-// exercised. Non-goals: running or drawing anything, and guessing what a history does not contain.
+// Goals: correct verdicts, each with a witness, a cause and an explanation in plain words. A law holds only if the
+// history exercised it.
+//
+// Non-goals: running or drawing anything, and guessing what a history does not contain.
 package checker
 
 import (

@@ -1,16 +1,17 @@
 // Package clockerror decides which laws are uncertain in a history whose clocks were not exact. Each process has its
 // own clock, which differed from true time by at most Header.ErrorOf(process) in either direction. The events of one
 // process happened in the order in which they were recorded. The order of events of two processes is known if their
-// times differ by more than both errors together.
+// times differ by more than the sum of both errors.
 //
-// If a process was recorded for a shorter time than others (Header.Seen), the activity that was in progress when its
-// record ended may have continued or ended at once. Nothing is known about what the process did later.
+// The record of a process may end before the records of others (Header.Seen). What the process was doing when its
+// record ended may then have continued, or may have ended at once. Nothing is known about what the process did later.
 //
 // A law is violated only if it is violated for all possible clock errors. It holds only if no possible clock errors
 // violate it.
 //
-// Goals: no verdict that a different clock error would reverse. Non-goals: the tightest possible answer. A question
-// that cannot be decided in a few steps is undecided.
+// Goals: no verdict that other clock errors would reverse.
+//
+// Non-goals: the tightest possible answer. A question that cannot be decided in a few steps is undecided.
 package clockerror
 
 import (

@@ -1,11 +1,12 @@
 // Package history defines the record of a run: plain data about who did what to which lock and when. The laws are
-// checked against a history alone, so they apply to the histories of real systems as well as to those of simulated
-// ones.
+// checked against a history alone, so they apply to histories of real systems as well as to those of simulated systems.
 //
-// Goals: one event type that reads like a Jepsen operation; a lossless file format in JSON lines, and a reader of
-// Jepsen's own EDN; readers that need no memory beyond that of the history, and whose errors give the line and what is
-// wrong with it. Non-goals: knowing how the history was made; operations on anything but locks, the data that they
-// guard, and registers.
+// Goals: one event type that reads like a Jepsen operation; a lossless file format in JSON lines; and a reader of
+// Jepsen's own EDN. Reading a history needs no memory beyond that of the history, and each error gives the line and
+// says what is wrong with it.
+//
+// Non-goals: knowledge of how the history was made; operations on anything but locks, the data that they guard, and
+// registers.
 package history
 
 import (

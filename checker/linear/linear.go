@@ -1,7 +1,10 @@
-// Package linear asks porcupine whether operations on a lock, or on the data that it guards, are linearizable.
+// Package linear asks the checker porcupine whether operations on a lock, or on the data that it guards, are
+// linearizable.
 //
-// Goals: the input is typed operations, the output is a plain answer or a drawing; porcupine's untyped values do not
-// leave the package. Non-goals: knowing events or laws. Package checker decides what counts as an operation.
+// Goals: the input is typed operations, and the output is a plain answer or a drawing. Porcupine's untyped values do
+// not leave the package.
+//
+// Non-goals: knowledge of events or laws. Package checker decides what counts as an operation.
 package linear
 
 import (

@@ -1,8 +1,9 @@
 // Package reading turns recorded histories into the single history that the laws check. It reads files and merges the
-// histories of several machines. Under the strict reading, it drops releases that failed and so released nothing. It
-// also resolves the nested acquires of one owner.
+// histories of several machines. Under the strict reading, it drops releases that failed, because they released
+// nothing. It also resolves the nested acquires of one owner.
 //
-// Goals: the laws, the plots and the figures all use the same history and need to know nothing about readings.
+// Goals: the laws, the plots and the figures all use the same history, and need to know nothing about readings.
+//
 // Non-goals: checking the history.
 package reading
 

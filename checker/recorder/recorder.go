@@ -1,17 +1,19 @@
-// Package recorder lets a service in production record what it does with its locks. "fencepost check" checks the
-// record.
+// Package recorder lets a service in production record what it does with its locks. The command "fencepost check"
+// checks the record.
 //
 // A Recorder appends one line per event to a file, in the format of package history. Each line is passed to the
 // operating system in a single write before the call returns. If the service crashes, the file is complete up to its
-// last event. If the machine crashes or the disk is full, at most the last line is cut off, and check reports it. An
-// event takes one to two microseconds and allocates nothing, except that each attempt allocates its name.
+// last event. If the machine crashes or the disk is full, at most the last line is cut off, and check reports it.
+// Recording an event takes one to two microseconds. It allocates no memory, except for the name of each attempt.
 //
-// Each machine writes its own file, and check examines the files together. Options.ClockError says how far a
-// machine's clock may be from true time. If a violation depends on the order of two events, and the clocks cannot order
-// them, the law is undecided, never violated. The order of events of the same process is always certain.
+// Each machine writes its own file, and check examines the files together. Options.ClockError says how far a machine's
+// clock may be from true time. If a violation depends on the order of two events, and the clocks cannot decide that
+// order, the law is undecided, never violated. The order of events of the same process is always certain.
 //
-// Goals: cheap enough to leave on; a true record even if the service ends in the middle of an operation. Non-goals:
-// checking; sending histories anywhere.
+// Goals: recording is cheap enough to leave on, and the record is correct even if the service ends in the middle of an
+// operation.
+//
+// Non-goals: checking histories, or sending them anywhere.
 //
 // This package runs in real time: it reads the host's clock and writes files.
 package recorder

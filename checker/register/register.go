@@ -1,15 +1,17 @@
-// Package register checks histories of registers, which clients read, write, and compare and set. It decides whether
-// the histories are linearizable. Jepsen's histories of data stores are of this kind, and so are those published with
-// Knossos.
+// Package register checks histories of registers. Clients read a register, write it, or compare its value and set a new
+// one. The package decides whether a history is linearizable. Jepsen's histories of data stores are of this kind, and
+// so are those published with Knossos.
 //
-// A register behaves like cas-register and multi-register of knossos.model, except that nil is a value like any other
-// if the history gives the initial values. A history may leave something open, so that one interpretation explains the
-// operations and another does not. Then the law is undecided, and the finding says what the outcome depends on.
+// A register behaves like cas-register and multi-register of knossos.model, with one exception: if the history gives
+// the initial values, nil is a value like any other. A history may leave something open, so that one interpretation
+// explains the operations and another does not. The law is then undecided, and the finding says what the outcome
+// depends on.
 //
-// Goals: no wrong statement about any history, however incomplete; a violation is reported at the first return that
-// makes it certain, with the values that could have been read instead; the work on each register and the memory are
-// bounded. Non-goals: locks (package checker); data other than registers; consistency models other than
-// linearizability.
+// Goals: no wrong statement about any history, however incomplete. A violation is reported at the first return that
+// makes it certain, together with the values that could have been read instead. The work on each register is bounded,
+// and so is the memory.
+//
+// Non-goals: locks (see package checker); data other than registers; consistency models other than linearizability.
 package register
 
 import (

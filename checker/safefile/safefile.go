@@ -1,9 +1,10 @@
 // Package safefile writes every file that this program leaves to its users.
 //
-// Goals: after a crash, a file has either its complete old content or its complete new content; the new content is on
-// disk before the file gets its name. A folder may come from somebody else and contain symbolic links. The program
-// never writes through a symbolic link, and no link leads it out of the folder. Non-goals: deciding what may be
-// overwritten, which is up to the callers.
+// Goals: after a crash, a file has either its complete old content or its complete new content. The new content is on
+// disk before the file gets its name. A folder may come from somebody else and contain symbolic links: the program
+// never writes through such a link, and no link leads it out of the folder.
+//
+// Non-goals: deciding what may be overwritten. The callers decide that.
 package safefile
 
 import (

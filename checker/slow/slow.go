@@ -1,9 +1,10 @@
 // Package slow applies the definitions of the laws literally. Tests compare it with package checker: both check the
 // same histories, and must reach the same outcomes and name the same events.
 //
-// Goals: each law is implemented exactly as its definition says, in nested loops, without carrying state from one
-// event to the next. Non-goals: speed; stories; remedies; use outside of tests. It shares no code with package checker,
-// not even types.
+// Goals: each law is implemented exactly as it is defined, in nested loops that carry no state from one event to the
+// next. The package shares no code with package checker, not even types.
+//
+// Non-goals: speed, explanations, remedies, and any use outside of tests.
 package slow
 
 import (

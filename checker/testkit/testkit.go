@@ -1,8 +1,9 @@
 // Package testkit contains what the tests of all packages share: how much they try, and how their golden files are
 // rewritten.
 //
-// Goals: one environment variable makes all tests try everything (a full run), and one flag rewrites golden files.
-// Non-goals: anything that the program itself needs, because only tests import this package.
+// Goals: one environment variable makes all tests try everything (a full run), and one flag rewrites all golden files.
+//
+// Non-goals: anything that the program itself needs. Only tests import this package.
 package testkit
 
 import (

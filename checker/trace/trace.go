@@ -1,9 +1,11 @@
-// Package trace reads a history once and collects what the laws need. It finds out who requested each lock and who was
-// granted it, when sections and leases began and ended, and which processes each fault affected. It also finds out
-// which keys each server had, who waited for whom, and which requests took effect at the resource.
+// Package trace reads a history once and collects what the laws need: who requested each lock and who was granted it,
+// when sections and leases began and ended, and which processes each fault affected. It also collects which keys each
+// server had, who waited for whom, and which requests took effect at the resource.
 //
-// Goals: a single pass over the history for all laws, in time linear in the history, in memory that is reused.
-// Non-goals: verdicts and stories.
+// Goals: a single pass over the history serves all laws. It takes time proportional to the length of the history, and
+// reuses its memory.
+//
+// Non-goals: verdicts and explanations.
 package trace
 
 import (

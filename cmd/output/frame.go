@@ -2,9 +2,10 @@
 // result goes, and the output itself: text or JSON on standard output, a web page, metrics, JUnit XML, or the summary
 // of a step in a CI system.
 //
-// Goals: all output is written in one place, so that no command lacks a format; no command starts its work before it is
-// known that all output can be written. Non-goals: the content of a report (reports), and the content of the files in a
-// command's folder.
+// Goals: all output is written in one place, so that no command lacks a format. No command starts its work before it is
+// known that all output can be written.
+//
+// Non-goals: the content of a report (see reports), and the content of the files in a command's folder.
 package output
 
 import (

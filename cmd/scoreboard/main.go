@@ -1,6 +1,6 @@
-// Command scoreboard updates scenarios/scoreboard: it explores each row whose library is installed, and writes the
-// results and the pages. Run it at the top of the repository, with the names of rows as arguments. Without arguments,
-// it runs all of them.
+// Command scoreboard updates the folder scenarios/scoreboard. It explores each row whose library is installed, and
+// writes the results and the pages. Run it at the top of the repository, with the names of rows as arguments. Without
+// arguments, it explores all rows.
 package main
 
 import (

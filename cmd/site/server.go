@@ -1,8 +1,10 @@
-// Package site shows the page on which users play with scenarios in a browser. It serves the page on this machine, or
-// writes it as the files of a web site, where the simulator runs as WebAssembly in a worker.
+// Package site shows the page on which users play with scenarios in a browser. It either serves the page on this
+// machine or writes it as the files of a web site. On the web site, the simulator runs as WebAssembly in a worker.
 //
-// Goals: only people who were given the page's URL can use it; as files, the page sends nothing to anyone; the
-// simulator is compiled from the source of the program that writes it. Non-goals: what the page does (scenarios/play).
+// Goals: only people who were given the URL of the served page can use it. The page of a web site sends nothing to
+// anyone. Its simulator is compiled from the source of the program that writes the files.
+//
+// Non-goals: what the page does (see scenarios/play).
 package site
 
 import (

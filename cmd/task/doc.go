@@ -1,7 +1,8 @@
-// Package task defines what a command runs and which files it leaves: the scenario, from its file or from a Go test;
-// the folder with its record and findings; and the report of an exploration or verification. It does not matter whether
-// the runs were performed here, were merged, or were performed on other machines.
+// Package task defines what a command runs and which files it leaves behind: the scenario, from its file or from a Go
+// test; the folder with the record and the findings; and the report of an exploration or verification. It makes no
+// difference whether the runs were performed in this process, on other machines, or were merged from several records.
 //
-// Goals: fencepost and fencepost-campaign leave the same files, byte for byte. Non-goals: flags (the commands), and how
-// output is written (cmd/output).
+// Goals: fencepost and fencepost-campaign leave the same files, byte for byte.
+//
+// Non-goals: the flags of commands (see the commands) and how output is written (see cmd/output).
 package task

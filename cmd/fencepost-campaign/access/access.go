@@ -1,9 +1,10 @@
 // Package access contains what a process needs to reach the NATS server of a campaign, and to verify that it has
 // reached the right server.
 //
-// Goals: a process sends nothing to a server, and believes nothing that it says, before the server has shown the
-// certificate in the campaign's folder. Nothing that is printed contains a password or a token. Non-goals: accounts and
-// transport of NATS servers that users run themselves.
+// Goals: until the server has shown the certificate in the campaign's folder, a process sends nothing to it and
+// believes nothing that it says. Nothing that is printed contains a password or a token.
+//
+// Non-goals: the accounts and the transport of NATS servers that users run themselves.
 package access
 
 import (

@@ -3,8 +3,10 @@
 //
 // Goals: what the server has acknowledged survives a kill and a power failure. A server that is restarted in the same
 // folder has the same address and shows the same certificate, so that waiting workers reconnect to it, and to no other
-// server. A full disk is reported, and the server stores again when there is room. Nobody can connect without the
-// folder or a copy of its access.json. Non-goals: clusters and accounts, for which users run their own NATS server.
+// server. A full disk is reported, and the server stores messages again when there is room. Nobody can connect without
+// the folder or a copy of its access.json.
+//
+// Non-goals: clusters and accounts. Users who need them run their own NATS server.
 package embedded
 
 import (

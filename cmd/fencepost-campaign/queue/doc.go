@@ -1,24 +1,26 @@
-// Package queue stores a campaign in NATS JetStream, so that any number of processes on any machines can work on it,
+// Package queue stores a campaign in NATS JetStream. Any number of processes on any machines can work on the campaign,
 // and any of them may end at any moment.
 //
 // A campaign NAME uses these objects on the server:
 //
 //   - a key-value bucket fencepost_NAME: what the campaign runs, the stages of the search, why a stage was ended early,
 //     which process coordinates, the progress, the workers that have joined, and the messages that were set aside;
-//   - a bucket fencepost_NAME_present with a key for each worker, which the server deletes when the worker no longer
-//     renews it;
+//   - a key-value bucket fencepost_NAME_present: one key for each worker, which the server deletes when the worker no
+//     longer renews it;
 //   - an object store fencepost_NAME: the files that workers run, and large values, each named by the checksum of its
 //     content;
-//   - a work queue fencepost_NAME_work: one message for each portion of a stage that is still to be carried out;
+//   - a work queue fencepost_NAME_work: one message for each portion (a range of positions in a stage of the search)
+//     that is still to be carried out;
 //   - a stream fencepost_NAME_parts: the result of each portion, which is called its part, under a subject of its own.
 //
 // Goals: each portion counts once, however often it was delivered. Each subject of the stream accepts only one message,
-// ever, and a part that overlaps an earlier one is skipped. The coordinator may be replaced at any moment, and two
-// coordinators at the same time do no harm: a search is a function of the parts in the order of their stream,
-// publishing is idempotent, and a decision that may be taken only once is a key that can be created only once. Nothing
-// compares the clocks of two hosts. Times are measured as durations, each by a single clock. Non-goals: what is
-// searched (package campaign of the main module, whose interfaces Hands and Worker this package serves); credentials
-// and transport (NATS provides them).
+// ever, and a part that overlaps an earlier one is skipped. The coordinator may be replaced at any moment. Two
+// coordinators at the same time do no harm: the search depends only on the parts in the order of their stream,
+// publishing is idempotent, and each decision that may be made only once is a key that can be created only once.
+// Nothing compares the clocks of two hosts. Times are measured as durations, each by a single clock.
+//
+// Non-goals: what is searched (see package campaign of the main module, whose interfaces Hands and Worker this package
+// serves); credentials and transport (NATS provides them).
 //
 // The simulator's rules about time and goroutines do not apply here: this package waits for other machines, in real
 // time.
