@@ -77,8 +77,8 @@ func (t *judge) blameFor(l lateness) blame {
 
 // stayedFor finds out why a client was still inside after its lease had ended. A client whose lease was already over
 // when it was granted should not have entered. In that case, it does not matter what kept the client inside. A client
-// that was told no end of its lease, and learned only later that the lock was lost, could not check its lease, so its
-// library miscounted it.
+// that was not told when its lease ends could not check the lease. If such a client learned only later that the lock
+// was lost, its library miscounted the lease.
 func (t *judge) stayedFor(l lateness) blame {
 	g := &t.Grants[l.grant]
 	if g.Lease == nil || l.ended > g.Lease.Granted {

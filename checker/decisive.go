@@ -162,8 +162,8 @@ func (t *judge) restsOn(c *clash, units []history.Process) []record {
 }
 
 // ownerOf returns the attempt that set the key on which window s depends. Usually this is the attempt of s itself. It
-// can also be an earlier attempt of the same client, or an attempt of another client whose key s joined, but then it is
-// never the attempt of the other window.
+// can also be an earlier attempt of the same client, or the attempt of another client whose key s joined. In these two
+// cases, the attempt of the other window is ignored.
 func (t *judge) ownerOf(s, other *trace.Span) history.Attempt {
 	not := t.Grants[other.Grant].Attempt
 	return cmp.Or(t.EarlierKey(s, not), t.JoinedKey(s, not), t.Grants[s.Grant].Attempt)
@@ -264,8 +264,8 @@ func isLower(score, than string) bool {
 	return errA == nil && errB == nil && a < b
 }
 
-// replaces reports whether event e, which sets a key, overwrote another attempt's key. The other key must have been in
-// the same place and must not have expired.
+// replaces reports whether event e, which sets a key, overwrote another attempt's key. The other key must have been on
+// the same server, for the same member, and must not have expired.
 func (t *judge) replaces(e, set *history.Event, due history.Time) bool {
 	return e.Process == set.Process && e.Member == set.Member && trace.Setter(e) != set.Of &&
 		(t.Expiries || e.Time < due)

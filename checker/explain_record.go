@@ -127,8 +127,8 @@ func (t *judge) earlyReturnStory(r *record) string {
 	return ""
 }
 
-// earlyReturn returns the position at which a client put an element back into a list before it released the lock, so
-// that the second grant of the record could take it. It returns -1 if no client did so.
+// earlyReturn returns the position at which a client put an element back into a list before it released the lock.
+// Because of this, the second grant of the record could take the element. earlyReturn returns -1 if no client did so.
 func (t *judge) earlyReturn(r *record) int {
 	if r.at < 0 || r.cause.Kind != GrantedTwice {
 		return -1

@@ -286,8 +286,8 @@ func (t *judge) hurrying(g *trace.Grant, gone int) *trace.Fault {
 	})
 }
 
-// asksOn reports whether a client is known to have requested the lock in the second half of the bound, although no
-// server had a key of the lock in the meantime.
+// asksOn reports whether a client kept requesting a lock that was free. It is known that the client sent a request in
+// the second half of the bound, and no server had a key of the lock from the acquire's call to end.
 func (t *judge) asksOn(a *trace.Ask, end int) bool {
 	call, bound := t.Time(a.Call), t.History.Header.Bound
 	return t.asks(a.Process, call+bound/2, call+bound) && t.isFree(a.Lock, call, end+1)
@@ -297,7 +297,7 @@ func (t *judge) asksOn(a *trace.Ask, end int) bool {
 // lock, it returns the shortest time until a key was set. It returns Never if the servers recorded their keys but set
 // none, and 0 if nothing is known. If a client retried and no key was set in between, the request for the next key may
 // belong to the earlier try.
-func (t *judge) fastest(but *trace.Ask) history.Time {
+func (t *judge) fastest(except *trace.Ask) history.Time {
 	var granted, set history.Time
 	note := func(least *history.Time, took history.Time) {
 		if *least == 0 || took < *least {
@@ -306,7 +306,7 @@ func (t *judge) fastest(but *trace.Ask) history.Time {
 	}
 	for n := range t.Asks {
 		a := &t.Asks[n]
-		if a == but {
+		if a == except {
 			continue
 		}
 		if a.Outcome == history.OK {

@@ -123,7 +123,7 @@ func (t *judge) leasesAtOnce() string {
 	return "two leases at once"
 }
 
-// crowdedLeases names the holders of a crowd of leases. It returns "" if the lock has one permit.
+// crowdedLeases names the holders of the leases that overlap in a semaphore. It returns "" if the lock has one permit.
 func (t *judge) crowdedLeases(c *clash) string {
 	if len(c.rest) == 0 {
 		return ""

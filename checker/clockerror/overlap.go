@@ -103,8 +103,8 @@ func (l *latest) ofOthers(x *interval) *interval {
 	return l.first
 }
 
-// clash finds two overlapping intervals of different processes. It examines only the spans before the index places in
-// the list. If sure is true, the intervals are certain and the overlap is certain. Otherwise, the intervals are
+// clash finds two overlapping intervals of different processes. It examines only spans whose index in the list is lower
+// than places. If sure is true, the intervals are certain and the overlap is certain. Otherwise, the intervals are
 // possible and the overlap is possible, even if they have only a single instant in common.
 func clash(all []interval, places int, sure bool) (a, b *interval, found bool) {
 	var begun []*interval
@@ -187,8 +187,8 @@ func Certain(t *trace.Trace, spans []trace.Span, most int, sections bool) (certa
 }
 
 // certainCrowds is like Certain, but for a lock with several permits. It uses the following fact. If a group certainly
-// violates mutual exclusion, some group that ends with the same span violates it by the recorded times, which are among
-// the possible ones. The other spans of the two groups may differ.
+// violates mutual exclusion, then by the recorded times, too, some group that ends with the same span violates it,
+// because the recorded times are among the possible ones. The other spans of the two groups may differ.
 func certainCrowds(t *trace.Trace, spans []trace.Span, most int, sections bool) (certain [][]int) {
 	c := newCertainty(t, spans, sections)
 	soonest := make([]int64, len(spans)) // the earliest start of the spans from each index on

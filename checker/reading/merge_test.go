@@ -122,7 +122,7 @@ func TestWhatIsNotOfOneServiceIsNotMerged(t *testing.T) {
 }
 
 // TestFilesThatAreReadTogetherAreMergedInPlace checks that ReadAll gives the same merged history as reading the files
-// one by one, and that it stores the history in the buffers into which it has read the files. The history must also be
+// one by one. ReadAll must store the history in the buffers into which it has read the files. The history must also be
 // the same if the sizes of the files are unknown.
 func TestFilesThatAreReadTogetherAreMergedInPlace(t *testing.T) {
 	texts := []string{`{"header":{"start":5,"clock_error":3,"end":90}}`, `{"header":{"start":7,"clock_error":3,"end":90}}`,

@@ -120,8 +120,8 @@ func (r *reading) asked(w *window) int {
 
 // passedOn returns the position at which another attempt passed on the key that a window depends on. This is the last
 // key of the lock that was set while the holder was asking. It must still be present at the grant. The other attempt
-// must have called its own release before its request set the key. passedOn returns -1 if there is no such key, if the
-// holder counted servers, or if the holder had a key of its own that was still in place.
+// must have called its own release before its request set the key. passedOn returns -1 if there is no such key or if
+// the holder counted servers. It also returns -1 if the holder's own key was still in place.
 func (r *reading) passedOn(w *window) int {
 	if w.at != w.ok || w.attempt == "" || len(r.Events[w.at].Grant.Counted) > 0 {
 		return -1

@@ -221,8 +221,8 @@ func (r *reading) holdOver(i int, owner, by history.Attempt) bool {
 	return gaveUp
 }
 
-// untouched reports whether, at position i, at least a TTL has passed since the attempt last set or extended its own
-// key on the server of the event at i.
+// untouched reports whether the attempt has not set or extended its own key for at least a TTL before position i. It
+// considers only the server of the event at i.
 func (r *reading) untouched(i int, owner history.Attempt) bool {
 	kept, ttl := r.lastKept(i, owner), r.Header.TTLOf(r.maker(owner))
 	return kept >= 0 && ttl > 0 && r.Events[i].Time-r.Events[kept].Time >= ttl

@@ -187,10 +187,11 @@ func (r *reading) gaveBack(b *ask, until int) bool {
 	return true
 }
 
-// quorumFor reports whether, from a's call to end, the client was up, not paused and in session, and a quorum of
-// servers was up and reachable from it. Until a was over (at the position acquired), these servers must also have been
-// free of keys that block a. If there are fewer groups than the quorum, the members of one service are counted.
-// Otherwise each group counts as one server, which is up while all members of the group are up and reach each other.
+// quorumFor reports whether a could succeed from its call to end. The client must have been up, not paused and in
+// session. A quorum of servers must have been up and reachable from the client. Until a was over (at the position
+// acquired), these servers must also have been free of keys that block a. If there are fewer groups than the quorum,
+// the members of one service are counted. Otherwise each group counts as one server, which is up while all members of
+// the group are up and reach each other.
 func (r *reading) quorumFor(a *ask, end, acquired int) bool {
 	for i := range r.faults {
 		f := &r.faults[i]

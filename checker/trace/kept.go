@@ -138,8 +138,8 @@ func (t *Trace) LastKept(c Change) int {
 	return unnamed
 }
 
-// Spares reports whether a change only gives a new expiry to a key that the client holds together with the owner,
-// without making the owner's hold shorter. By the server's clock, the new expiry may be earlier if that clock has been
+// Spares reports whether a change only gives a new expiry to a key that the client holds together with the owner. The
+// new expiry must not make the owner's hold shorter. By the server's clock, it may be earlier if that clock has been
 // set back.
 func (t *Trace) Spares(c Change) bool {
 	e, kept := &t.History.Events[c.At], t.LastKept(c)

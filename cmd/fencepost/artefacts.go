@@ -48,7 +48,7 @@ func (j *job) write(run *single.Run) {
 }
 
 // folderOfRuns returns the default output folder for runs. The name contains a hash if the faults are not those of the
-// scenario. It also contains a hash if the plan was replayed with a scenario file next to it, because that scenario may
+// scenario. It also contains a hash if the plan was replayed with the scenario file next to it. That scenario may
 // differ from others with the same name.
 func folderOfRuns(s *scenarios.Scenario, faults []nemesis.Fault, replayed bool, first uint64, seeds int) string {
 	name := fmt.Sprintf("%s-%d", s.Name, first)

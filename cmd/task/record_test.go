@@ -9,7 +9,8 @@ import (
 )
 
 // TestRecordsAreReadUpToALimit checks that a file of exactly the maximum size is read, and that a file with one more
-// byte is rejected, without being read if its size is known. A device that never ends is rejected, too.
+// byte is rejected. If the size is known, the file must be rejected without being read. A device that never ends is
+// rejected, too.
 func TestRecordsAreReadUpToALimit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "record")
 	for _, text := range []string{"", "1234", "12345"} {
