@@ -124,8 +124,8 @@ func (l lateness) upTo(calls []pending) lateness {
 // excess returns how late the client was.
 func (t *judge) excess(l lateness) history.Time { return t.Time(l.left) - l.deadline }
 
-// leaseBegan returns when the lease of a late client began: when the client sent the request that was granted or, if
-// the client has extended the lease since, when the lease was granted.
+// leaseBegan returns the time at which the lease of a late client began. This is the time at which the client sent the
+// request that was granted. If the client has extended the lease since, it is the time at which the lease was granted.
 func (t *judge) leaseBegan(l lateness) history.Time {
 	g := &t.Grants[l.grant]
 	if g.Lease != nil && l.ended == g.Lease.Until {
@@ -473,7 +473,7 @@ func (t *judge) renewsLater(a *trace.Ask, l lateness) bool {
 }
 
 // delayedGrant finds the faults of servers, or of the links to them, that delayed a grant after its lease had begun.
-// The delay must be at least as long as the client was late.
+// The delay must be at least as long as the time by which the client was late.
 func (t *judge) delayedGrant(l lateness) []*trace.Fault {
 	g, began := &t.Grants[l.grant], t.leaseBegan(l)
 	call := sort.Search(g.OK, func(i int) bool { return t.Time(i) >= began })
@@ -498,7 +498,7 @@ func (t *judge) slowing(client history.Process, c *pending, before int) (list []
 }
 
 // slowedAsk lists the faults of servers, or of the links to them, that made an acquire take longer. The added time must
-// be at least as long as the client was late.
+// be at least the time by which the client was late.
 func (t *judge) slowedAsk(n int32, l lateness) []*trace.Fault {
 	a := &t.Asks[n]
 	c := pending{f: history.Acquire, call: a.Call, ret: a.Ret}

@@ -77,8 +77,9 @@ func (t *judge) decide(c *clash) (Cause, []record) {
 	return recorded[len(recorded)-1].cause, recorded
 }
 
-// counted returns the servers whose answers the grant or extension that began the window s counted. If none are
-// recorded and another client passed its key to the holder, counted returns only the server on which that happened.
+// counted returns the servers whose answers were counted for the window s, by the grant or extension with which it
+// began. If none are recorded and another client passed its key to the holder, counted returns only the server on which
+// that happened.
 func (t *judge) counted(s *trace.Span) []history.Process {
 	if counted := t.History.Events[s.At].Grant.Counted; len(counted) > 0 {
 		return counted

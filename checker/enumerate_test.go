@@ -231,7 +231,8 @@ func (e *enumeration) ask(least, most int) (linear.Answer, []linear.MutexOp) {
 	return e.parts.Mutex(e.ops)
 }
 
-// askInParts asks porcupine in the smallest possible parts, and in pieces of at most two sections.
+// askInParts asks porcupine about the sections, first in the smallest possible parts, then in pieces of at most two
+// sections.
 func (e *enumeration) askInParts(whole linear.Answer) {
 	answer, refuted := e.ask(1, len(e.ops))
 	if answer != whole || (refuted != nil) != (whole == linear.Refuted) || len(refuted) > len(e.ops) {

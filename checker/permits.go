@@ -12,7 +12,7 @@ import (
 // more validity windows (lease-exclusion) or critical sections (mutual-exclusion) at once than permits. A breach of a
 // semaphore with n permits is a crowd: n+1 spans of different grants that all contain a common instant.
 
-// fewAsked says that exclusion is unchecked because too few clients requested a semaphore to exceed its permits.
+// fewAsked says that exclusion is unchecked because a semaphore never had more requests at once than permits.
 const fewAsked = "No lock was requested more often than it has permits."
 
 // neverTogether says, for the explanation of a law that holds, that there were never too many sections or windows at
@@ -107,7 +107,8 @@ func (t *judge) witnessOfCrowd(c *clash) (w []int) {
 	return w
 }
 
-// tooMany says how many holders there were for how many permits. It returns "" if the lock has one permit.
+// tooMany says how many holders there were at once, and how many permits there are. It returns "" if the lock has one
+// permit.
 func (t *judge) tooMany(c *clash) string {
 	if len(c.rest) == 0 {
 		return ""

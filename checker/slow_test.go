@@ -433,7 +433,7 @@ func (g *gossip) talk(i int) {
 	}
 }
 
-// grant returns a random grant. It was requested after the given time and has been decided by now. It is valid for a
+// grant returns a random grant that was requested after the given time and decided by now. The grant is valid for a
 // while, or was never valid.
 func (g *gossip) grant(from history.Time) *history.Grant {
 	since := from + history.Time(g.r.Int64N(int64(g.now-from)/1e6+1))*1e6

@@ -224,9 +224,9 @@ func (t *judge) isSilent(client history.Process, now history.Time) bool {
 	return known && now-last > h.TTL
 }
 
-// lastAsked returns when the last request of a client for a lock reached a server, up to the given time. It returns 0
-// if no request did. The header contains only the time at which the client's very last request arrived, and the longest
-// gap between two of its requests. If this is not enough to tell, known is false.
+// lastAsked returns the time at which the last request of a client for a lock reached a server, up to the given time.
+// It returns 0 if no request did. The header contains only the time at which the client's very last request arrived,
+// and the longest gap between two of its requests. If this is not enough to tell, known is false.
 func (t *judge) lastAsked(client history.Process, by history.Time) (last history.Time, known bool) {
 	h := &t.History.Header
 	last, known = h.Asked[client]

@@ -102,8 +102,9 @@ func (t *judge) mayHaveReturnedLater(a, b *trace.Grant) bool {
 	return a.Process != b.Process && t.History.Header.ClockError > 0
 }
 
-// returnedBefore reports whether a had returned before b's winning request was sent. Grants are listed in the order in
-// which they returned. So for a fixed b, returnedBefore is true up to some index of the list and false after it.
+// returnedBefore reports whether grant a had returned before b's winning request was sent. Grants are listed in the
+// order in which they returned. So for a fixed b, returnedBefore is true up to some index of the list and false after
+// it.
 func (t *judge) returnedBefore(a, b *trace.Grant) bool {
 	return a.OK < t.Asks[b.Ask].Call || b.Lease != nil && t.Time(a.OK) < b.Lease.Since
 }

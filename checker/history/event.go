@@ -192,7 +192,8 @@ type Event struct {
 	Member string
 	// By is the attempt whose request set, extended or deleted the key. It is empty if no request did (expiry, crash).
 	By Attempt
-	// Sent, on key-*, is when the request of the attempt By left its client, or 0 if that is unknown.
+	// Sent, in key-* events, is the time at which the request of the attempt By left its client, or 0 if that is
+	// unknown.
 	Sent Time
 	Why  Why
 	// Op says whether an apply was a Read or a Write. It is empty on other events.
@@ -218,8 +219,8 @@ func (e *Event) Takes() bool {
 // Grant is a lease as it was reported to its holder.
 type Grant struct {
 	Since Time // when the winning attempt sent its first request
-	// Granted is when the protocol decided to grant the lease, before any check of the remaining validity. It is not
-	// before Since.
+	// Granted is the time at which the protocol decided to grant the lease, before any check of the remaining validity.
+	// It is not before Since.
 	Granted Time
 	Until   Time      // end of the validity that the caller was told, in true time; it may be before Granted
 	Counted []Process // the servers whose grants the client counted
@@ -300,8 +301,8 @@ type Recording struct {
 	// Events of one process are ordered by their index. The order of two processes' events is known if their times
 	// differ by more than both errors together. 0 means that a single clock was used for all events.
 	ClockError Time `json:"clock_error,omitempty"`
-	// ClockErrors gives smaller errors for processes whose clocks are more exact. ClockError is the largest error of
-	// all. Each machine has its own clock.
+	// ClockErrors contains smaller errors, for processes whose clocks are more exact. ClockError is the largest error
+	// of all. Each machine has its own clock.
 	ClockErrors map[Process]Time `json:"clock_errors,omitempty"`
 	// Seen applies to processes whose record ended before the records of other processes. It contains the time at which
 	// each of these records ended. What the process was doing at that time may or may not have continued. Seen requires
@@ -310,8 +311,7 @@ type Recording struct {
 	Reading Reading          `json:"reading,omitempty"`
 	// whether an owner may acquire the lock again while it holds it
 	Reentrant bool `json:"reentrant,omitempty"`
-	// Initial is the initial value of every register, as EDN writes it ("nil", "0"). It is empty if the value is
-	// unknown.
+	// Initial is the initial value of every register, in EDN ("nil", "0"). It is empty if the value is unknown.
 	Initial string `json:"initial,omitempty"`
 }
 

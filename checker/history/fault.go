@@ -2,7 +2,7 @@ package history
 
 import "slices"
 
-// The kinds of faults. Events of the nemesis have them as F, and each has a row in FaultKinds.
+// The kinds of faults. Each event of the nemesis has one of them as its F, and each kind has a row in FaultKinds.
 const (
 	Pause         F = "pause"
 	Jump          F = "jump"

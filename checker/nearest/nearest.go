@@ -45,8 +45,8 @@ func nearest(word string, choices []string) (all []string) {
 	return all
 }
 
-// sameBeginning is the number of letters at the beginning that words of related meaning have in common, such as
-// "extend" and "extension".
+// sameBeginning is the number of initial letters that words of related meaning have in common, such as "extend" and
+// "extension".
 const sameBeginning = 4
 
 // Meant returns all choices that a word may have been meant to be. These are the nearest choices, and those that

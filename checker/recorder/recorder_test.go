@@ -355,8 +355,8 @@ func TestWhatTheRemedyAsksForCanBeRecorded(t *testing.T) {
 	}
 }
 
-// TestAProcessIsNamedByItsProgram checks that a process that the options do not name gets a name that contains the name
-// of the program.
+// TestAProcessIsNamedByItsProgram checks that the name of a process contains the name of its program if the options
+// give no name.
 func TestAProcessIsNamedByItsProgram(t *testing.T) {
 	var file bytes.Buffer
 	r, err := New(&file, Options{ClockError: 1})

@@ -174,7 +174,7 @@ func (t *reader) event(at int, e *history.Event) error {
 			return err
 		}
 	}
-	c, err := t.returns(e, steps, stated)
+	c, err := t.matchReturn(e, steps, stated)
 	if c == nil && stated { // the history records only the return
 		c, t.unclear = &calls{f: e.F, steps: unknownReads(e.F, steps), first: -1, last: at}, true
 	}
@@ -216,10 +216,10 @@ func (t *reader) call(at int, e *history.Event, steps []step) {
 		&calls{f: e.F, what: what, steps: unknownReads(e.F, steps), first: at, last: at, n: 1})
 }
 
-// returns finds the call that belongs to the return e and removes it from the pending calls of its process. This is the
-// call with the same registers and written values, or the only pending call of the same function. The result is nil if
-// there is no such call. It is an error if several calls match.
-func (t *reader) returns(e *history.Event, steps []step, stated bool) (*calls, error) {
+// matchReturn finds the call that belongs to the return e and removes it from the pending calls of its process. This is
+// the call with the same registers and written values, or the only pending call of the same function. The result is nil
+// if there is no such call. It is an error if several calls match.
+func (t *reader) matchReturn(e *history.Event, steps []step, stated bool) (*calls, error) {
 	what, of := subject(e.F, steps), []int(nil)
 	for i, c := range t.calls[e.Process] {
 		switch {

@@ -20,12 +20,12 @@ type asked struct {
 	sure           bool // whether the operation certainly took effect
 }
 
-// slowly is a slow check that follows the definition. The law holds if the operations have a possible order, starting
-// from nil. A possible order contains every operation that took effect, and any subset of the operations that may have
-// taken effect. Each operation lies between its call and its return, and each read returns the value that it found. The
-// law is violated if no initial value makes an order possible, even when a read that returned nil is allowed to match
-// any value. Otherwise the law is undecided.
-func slowly(events []history.Event) checker.Outcome {
+// slowCheck is a slow check that follows the definition. The law holds if the operations have a possible order,
+// starting from nil. A possible order contains every operation that took effect, and any subset of the operations that
+// may have taken effect. Each operation lies between its call and its return, and each read returns the value that it
+// found. The law is violated if no initial value makes an order possible, even when a read that returned nil is allowed
+// to match any value. Otherwise the law is undecided.
+func slowCheck(events []history.Event) checker.Outcome {
 	all, values, exercised := operations(events)
 	if !exercised {
 		return checker.Unchecked
@@ -149,12 +149,12 @@ func judged(t *testing.T, h *history.History) checker.Finding {
 	return v.Of(checker.Linearizability)
 }
 
-// agree checks that Check and slowly agree on the events. If Check reports a violation, they must also agree on the
-// events up to that violation.
+// agree checks that Check and slowCheck reach the same outcome for the events. If Check reports a violation, both must
+// also agree about the events up to that violation.
 func agree(t *testing.T, seen map[checker.Outcome]int, events []history.Event) {
 	t.Helper()
 	h := &history.History{Events: events}
-	want := slowly(events)
+	want := slowCheck(events)
 	f := judged(t, h)
 	if seen[f.Outcome]++; f.Outcome != want {
 		t.Fatalf("%s: %v (%s), and read slowly %v", format(events), f.Outcome, f.Explanation, want)
@@ -163,7 +163,7 @@ func agree(t *testing.T, seen map[checker.Outcome]int, events []history.Event) {
 		return
 	}
 	before, until := tookEffect(events, f.At), tookEffect(events, f.At+1)
-	if slowly(before) == checker.Violated || slowly(until) != checker.Violated {
+	if slowCheck(before) == checker.Violated || slowCheck(until) != checker.Violated {
 		t.Fatalf("%s: violated at %d (%s), and read slowly not there", format(events), f.At, f.Explanation)
 	}
 	if last := &until[len(until)-1]; last.F == history.Read {

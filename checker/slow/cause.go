@@ -14,8 +14,9 @@ func (r *reading) cause(a, b *window) string {
 	return cause
 }
 
-// decide finds why two windows overlap. It examines each server that both windows counted. On each of them, a record
-// shows why; the latest of these records decides. decide also reports whether the record is about the key of a.
+// decide finds out why two windows overlap. It examines each server that both windows counted. A record on each of
+// these servers shows why; the latest of these records decides. decide also reports whether that record is about the
+// key of window a.
 func (r *reading) decide(a, b *window) (cause string, ofA bool) {
 	counted := [2][]history.Process{r.counted(a), r.counted(b)}
 	if r.keylessLock(a.lock) {

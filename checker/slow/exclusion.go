@@ -269,11 +269,11 @@ func (r *reading) mutualExclusion() Finding {
 	return Finding{Outcome: Holds, Judged: len(r.sections), Breaches: broken}
 }
 
-// sectionCause returns why two critical sections overlap. If the leases that had been recorded by then overlap too, the
-// result is the cause of that overlap. Otherwise a holder entered after its lease was over, outlived its lease, lost
-// its session, or never renewed its lease, and the result says which. sectionCause returns "" if this package does not
-// determine the cause: the holder may have waited for another lock, or a fault may be the reason why the holder was
-// late or did not renew.
+// sectionCause returns the reason why two critical sections overlap. If the leases that had been recorded by then
+// overlap too, the result is the cause of that overlap. Otherwise a holder entered after its lease was over, outlived
+// its lease, lost its session, or never renewed its lease, and the result says which. sectionCause returns "" if this
+// package does not determine the cause: the holder may have waited for another lock, or a fault may be the reason why
+// the holder was late or did not renew.
 func (r *reading) sectionCause(a, b *section) string {
 	if r.keylessLock(a.lock) {
 		return "granted by no server"
@@ -329,9 +329,9 @@ func (r *reading) sectionCause(a, b *section) string {
 	return "never renewed"
 }
 
-// lossTold returns why a holder lost its key early, if the holder was told of the loss and its lease ended at that
-// time. Otherwise it returns "". It also returns "" if the key ended when it was due, if b had set its key first, or if
-// the holder is b itself.
+// lossTold returns the reason why a holder lost its key early, if the holder was told of the loss and its lease ended
+// at that time. Otherwise it returns "". It also returns "" if the key ended when it was due, if b had set its key
+// first, or if the holder is b itself.
 func (r *reading) lossTold(holder, b *section, ended history.Time) string {
 	for _, x := range r.windowOf(holder) {
 		g := r.Events[x.at].Grant

@@ -31,7 +31,7 @@ type section struct {
 	// the earliest position at which it may have ended: end, unless its process crashed earlier and nobody noticed
 	left    int
 	crashed bool
-	// release is the position of the first call of release, done the position of that call's return. If only the
+	// release is the position of the first call of release, and done is the position of that call's return. If only the
 	// outcome is recorded, both are the position of the outcome.
 	release, done int
 	lease         *history.Grant

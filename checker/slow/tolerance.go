@@ -159,8 +159,8 @@ func (r *reading) undisturbed(a *ask, end int) bool {
 	return true
 }
 
-// letGo returns when a client had finished with an acquire: when its release returned or, if the acquire was not
-// granted, when the acquire returned.
+// letGo returns the time at which a client had finished with an acquire. This is the time at which its release returned
+// or, if the acquire was not granted, the time at which the acquire returned.
 func (r *reading) letGo(a *ask) history.Time {
 	if !a.granted() {
 		return r.time(a.ret)

@@ -109,7 +109,8 @@ func (t *Trace) waitsFor(a *Ask, g *Grant) bool {
 	return true
 }
 
-// decided returns when the protocol decided a grant, or when the acquire returned if that is not known.
+// decided returns the time at which the protocol decided a grant or, if that is not known, the time at which the
+// acquire returned.
 func (t *Trace) decided(g *Grant) history.Time {
 	if g.Lease == nil {
 		return t.Time(g.OK)

@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// worker identifies one attempt and the lock that guards the data which the attempt reads and writes.
+// worker identifies one attempt and the lock that guards the data that the attempt reads and writes.
 type worker struct {
 	lock int32
 	of   history.Attempt

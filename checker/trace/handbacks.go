@@ -333,8 +333,8 @@ func (t *Trace) takenOver(g *Grant, end int) bool {
 	return false
 }
 
-// LastBy returns the position of the last event that happened by the given time. It considers only events from the
-// given position on. If all of them are later, it returns the position before these events.
+// LastBy returns the position of the last event at or before the time due. It considers only events from the given
+// position on. If all of them are later, it returns the position before these events.
 func (t *Trace) LastBy(from int, due history.Time) int {
 	rest := t.History.Events[from:]
 	if t.Ascending {

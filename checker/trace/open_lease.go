@@ -23,11 +23,11 @@ func (t *Trace) openEnd(g *Grant, lease *history.Grant) history.Time {
 	return lease.Until
 }
 
-// lastDue returns when the keys of a grant were due to expire and when they were last set or extended. It considers
-// only records before the holder was told that the keys were lost. A key without expiry is due once it has not been
-// renewed for a TTL. A key that was set again after it had expired does not count: another client may have held the
-// lock in between. If a quorum of servers decides, the result is for the key whose loss leaves less than a quorum. It
-// is Never if the servers recorded too few keys for a quorum.
+// lastDue returns the time at which the keys of a grant were due to expire, and the time at which they were last set or
+// extended. It considers only records before the holder was told that the keys were lost. A key without expiry is due
+// once it has not been renewed for a TTL. A key that was set again after it had expired does not count: another client
+// may have held the lock in between. If a quorum of servers decides, the result is for the key whose loss leaves less
+// than a quorum. It is Never if the servers recorded too few keys for a quorum.
 func (t *Trace) lastDue(g *Grant, lease *history.Grant) (due, renewed history.Time) {
 	type deadline struct {
 		server    history.Process

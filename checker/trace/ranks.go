@@ -29,8 +29,8 @@ func (g *Grant) Kind() (k int) {
 	return k
 }
 
-// Since returns when the request that won the grant left its client. If the history does not record that time, Since
-// returns the time of the acquire's call, since the request cannot have left earlier.
+// Since returns the time at which the request that won the grant left its client. If the history does not record that
+// time, Since returns the time of the acquire's call, since the request cannot have left earlier.
 func (t *Trace) Since(g *Grant) history.Time {
 	if g.Lease == nil {
 		return t.Time(t.Asks[g.Ask].Call)
@@ -38,8 +38,8 @@ func (t *Trace) Since(g *Grant) history.Time {
 	return g.Lease.Since
 }
 
-// Decided returns when a grant was decided. If the history does not record that time, Decided returns the time of the
-// acquire's return, since the grant cannot have been decided later.
+// Decided returns the time at which a grant was decided. If the history does not record that time, Decided returns the
+// time of the acquire's return, since the grant cannot have been decided later.
 func (t *Trace) Decided(g *Grant) history.Time {
 	if g.Lease == nil {
 		return t.Time(g.OK)
@@ -156,8 +156,8 @@ func (t *Trace) Superseded(lock, n int32) int {
 	return slices.IndexFunc(d.Effects, func(e effect) bool { return t.earlier(g, &t.Grants[e.Grant]) })
 }
 
-// GrantedAt returns when the protocol decided the grant. If the history does not record that time, it returns when the
-// acquire returned.
+// GrantedAt returns the time at which the protocol decided the grant. If the history does not record that time, it
+// returns the time at which the acquire returned.
 func (g *Grant) GrantedAt(t *Trace) history.Time {
 	if g.Lease != nil {
 		return min(g.Lease.Granted, t.Time(g.OK))

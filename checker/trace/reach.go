@@ -170,7 +170,8 @@ func (t *Trace) IsServer(p history.Process) bool {
 		slices.ContainsFunc(h.Groups, func(group []history.Process) bool { return slices.Contains(group, p) })
 }
 
-// calmAt records when the system was calm again: all faults that had struck up to one position were over at another.
+// calmAt records when the system was calm again: at position over, all faults that had struck up to position from were
+// over.
 type calmAt struct{ from, over int }
 
 // listCalm computes t.calms from the faults.

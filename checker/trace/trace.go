@@ -474,7 +474,7 @@ func (t *Trace) CrashAfter(p history.Process, at int) int {
 // Extended reports whether any lease was extended.
 func (t *Trace) Extended() bool { return len(t.extensions) > 0 }
 
-// Time returns when the event at position i happened. For Open it returns when recording stopped.
+// Time returns the time of the event at position i. For Open it returns the time at which recording stopped.
 func (t *Trace) Time(i int) history.Time {
 	if i == Open {
 		return t.End

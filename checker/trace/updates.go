@@ -5,7 +5,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/linear"
 )
 
-// MaxUpdates is the largest number of read-modify-writes on one lock's data that is passed to porcupine.
+// MaxUpdates is the maximum number of read-modify-writes on one lock's data that are passed to porcupine.
 const MaxUpdates = 10_000
 
 // pairing tracks one attempt's reads and writes to find its read-modify-writes.

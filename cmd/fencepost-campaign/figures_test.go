@@ -54,8 +54,8 @@ func BenchmarkCost(b *testing.B) {
 	b.ReportMetric(float64(campaign)/float64(explore), "campaign/explore")
 }
 
-// BenchmarkTwoWorkers measures how much faster two worker processes are than one. For comparison, it also measures how
-// much faster two processes are than one if they only count.
+// BenchmarkTwoWorkers measures how much faster two worker processes are than one. For comparison, it measures the same
+// for processes that only count.
 func BenchmarkTwoWorkers(b *testing.B) {
 	var took [2]time.Duration
 	var loop [2]time.Duration

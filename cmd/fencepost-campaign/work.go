@@ -66,7 +66,7 @@ workers redo what it was doing.`,
 	return c
 }
 
-// childFlag makes a process a single worker, which ends when the process that started it does.
+// childFlag is the flag that makes a process a single worker. The worker ends when the process that started it ends.
 const childFlag = "one"
 
 // readAccess reads, from the process that started this one, how to reach the server. This keeps secrets off the command

@@ -163,8 +163,8 @@ func TestHistoriesKeepToTheirSchema(t *testing.T) {
 	}
 }
 
-// timesInOrder checks what a schema cannot express about a grant: its times are in the order requested, decided,
-// returned to the holder.
+// timesInOrder checks that the times of a grant are in order: it was requested, then decided, and then returned to the
+// holder. A schema cannot express this.
 func timesInOrder(line string) bool {
 	var e struct{ Since, Granted, Time *int64 }
 	if json.Unmarshal([]byte(line), &e) != nil || e.Since == nil || e.Granted == nil || e.Time == nil {

@@ -294,8 +294,8 @@ func inRealTime(room string) bool {
 	return room == "scenarios/live" || strings.HasPrefix(room, "scenarios/live/")
 }
 
-// callsSystem lists the files that call the operating system directly: for the size of the terminal, for the processor
-// time, for errors that an in-memory connection returns like a real one, and to start a traced process.
+// callsSystem lists the files that call the operating system directly: to get the size of the terminal, to measure the
+// processor time, to return the errors that a real connection returns, and to start a traced process.
 var callsSystem = []string{"cmd/output/screen.go", "cmd/processor/processor_unix.go", "sim/bubble/conn.go",
 	"sim/traced/process.go"}
 

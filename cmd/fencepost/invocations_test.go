@@ -15,7 +15,7 @@ import (
 type invocation struct {
 	text string
 	// packages relative to the top of the repository, such as checker/linear, or sim/... for sim and all packages
-	// inside it; empty: any package
+	// inside it; if empty, any package
 	packages []string
 	patterns []string // the patterns of tests, benchmarks and fuzz tests that it selects or skips
 }

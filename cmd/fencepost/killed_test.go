@@ -17,9 +17,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/traced"
 )
 
-// TestAKilledSearchLeavesNothing kills the command explore at random instants, while it starts programs, runs them,
+// TestAKilledSearchLeavesNothing kills "fencepost explore" at random instants, while it starts programs, runs them,
 // kills some of them as a fault, and shrinks plans. Afterward, its clients and the processes that they started must be
-// gone, and the folder for temporary files must be empty. In a full run (see testkit.Full) the test kills it 100 times.
+// gone, and the folder for temporary files must be empty. In a full run (see testkit.Full) the test kills the command
+// 100 times.
 func TestAKilledSearchLeavesNothing(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	if err := traced.Allowed(); err != nil {

@@ -63,7 +63,7 @@ func ownBuild() *builtFrom {
 	return buildOf(info)
 }
 
-// buildOf extracts the description from the build information that the go command recorded in the program.
+// buildOf extracts the description of the build from the information that the go command recorded in the program.
 func buildOf(info *debug.BuildInfo) *builtFrom {
 	b := &builtFrom{Module: info.Main.Path, Version: info.Main.Version, Go: info.GoVersion}
 	if b.Version == "" {

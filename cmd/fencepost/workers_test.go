@@ -18,8 +18,8 @@ import (
 const workers = "../../scenarios/live/workers"
 
 // workerCommand prepares a client program and returns the command that starts it. If the machine lacks something that
-// the program needs, the test is skipped, because these programs are in other languages than this module. In a full run
-// (see testkit.Full) the test fails instead.
+// the program needs, the test is skipped, because these programs are not all written in Go. In a full run (see
+// testkit.Full) the test fails instead.
 func workerCommand(t testing.TB, name string) string {
 	t.Helper()
 	need := func(what string, err error) {

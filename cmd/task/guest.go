@@ -74,8 +74,8 @@ func hasGo(folder string) bool {
 const ClientUsage = "run the program `CMD` as each client, in virtual time, on Linux;\nfencepost live -h describes " +
 	"its input and what it reports"
 
-// OpenWith is like OpenTest. If client is given, OpenWith instead opens a scenario and runs the command client as each
-// client in it, until the Guest is closed.
+// OpenWith is like OpenTest. But if client is given, OpenWith opens a scenario in which each client is a process that
+// runs the command client, until the Guest is closed.
 func OpenWith(name, test, client string) (*scenarios.Scenario, *Guest, error) {
 	if client == "" {
 		return OpenTest(name, test)

@@ -24,8 +24,8 @@ type Folder struct {
 	path string
 }
 
-// Open opens a folder. The error is fs.ErrNotExist if it does not exist. Open also fails if other users may read or
-// change its contents.
+// Open opens a folder. The error is fs.ErrNotExist if the folder does not exist. Open also fails if other users may
+// read or change its contents.
 func Open(path string) (*Folder, error) {
 	if info, err := os.Lstat(path); err != nil {
 		return nil, err

@@ -54,7 +54,7 @@ func (c *Campaign) Over(ctx context.Context) (bool, error) {
 	return text != nil, err
 }
 
-// Reopen makes a search that has ended continue, because the server has lost some of its parts.
+// Reopen continues a search that has ended, because the server has lost some of its parts.
 func (c *Campaign) Reopen(ctx context.Context) error {
 	return c.persist(ctx, func(ctx context.Context) error { return c.keys.Delete(ctx, keyFinished) })
 }

@@ -99,8 +99,8 @@ type StageProgress struct {
 	Ended string `json:"ended,omitempty"`
 }
 
-// Lacking returns how many of the positions that count have no part yet. In a finished campaign, these are positions
-// whose parts the server has lost.
+// Lacking returns the number of positions that count (see Due) and have no part yet. In a finished campaign, these are
+// positions whose parts the server has lost.
 func (s StageProgress) Lacking() uint64 { return s.Due - s.Done }
 
 // Loss is a range of positions that gave no result.

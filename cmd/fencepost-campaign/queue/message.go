@@ -23,8 +23,8 @@ const (
 	headerSum      = "Fencepost-Sum"      // for a part: the checksum of its subject, body and other headers
 )
 
-// large is the size, in bytes, from which a value is stored as an object. Servers refuse large messages, by default
-// those above 1 MiB.
+// large is the minimum size, in bytes, of the values that are stored as objects. Servers refuse large messages, by
+// default those above 1 MiB.
 const large = 256 << 10
 
 // partSum returns the checksum of a part's message. The checksum changes if the message is cut short, changed, or

@@ -191,7 +191,7 @@ func (k *crew) work(ctx context.Context, name string, worker func(kill func()) c
 
 func honest(func()) campaign.Worker { return counter{} }
 
-// result coordinates a campaign and returns what the function count returns.
+// result coordinates a campaign and returns the result of the function count.
 func result(ctx context.Context, c *Campaign, by string, size uint64) (text string, err error) {
 	err = c.Coordinate(ctx, by, func(ctx context.Context, d *Director) error {
 		text, err = count(size)(ctx, d)
