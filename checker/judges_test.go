@@ -56,7 +56,7 @@ func TestTheVerdictSaysWhoJudged(t *testing.T) {
 }
 
 // TestJudgesLookAtEachLock checks that one judge's answer about a lock is never compared with the other judge's answer
-// subjectOf another lock.
+// about another lock.
 func TestJudgesLookAtEachLock(t *testing.T) {
 	h := fromLog(t, `
 0s client-1 acquire invoke lock=a

@@ -102,7 +102,7 @@ func (r *reading) owner(set int) history.Process {
 }
 
 // crashedBy reports whether a process crashed between two positions. It also returns true if the process had crashed
-// returnedBefore and has done nothing since.
+// before and has done nothing since.
 func (r *reading) crashedBy(p history.Process, set, by int) bool {
 	if p == "" {
 		return false
@@ -135,7 +135,7 @@ func (r *reading) everSet(of history.Attempt) bool {
 }
 
 // abandoned finds out why a key remains although nobody is going to release it. It returns the cause, or "" if the key
-// covers not abandoned.
+// is not abandoned.
 func (r *reading) abandoned(lock history.Lock, keys []int, set, by int, now history.Time) string {
 	const kind = "stuck behind an abandoned key"
 	e, owner := &r.Events[set], r.owner(set)

@@ -304,10 +304,10 @@ func (r *reading) isQuorum(servers []history.Process) bool { return len(servers)
 
 // record finds the record, in one group of servers, that shows why two windows overlap. A window depends on the key
 // that its attempt set last before the window was recorded, or on an element of a list that it took later. The victim
-// covers the window whose key was set first. record looks for the disappearance (key-gone) of the victim's key
-// before the other key was set. If the victim's key was set again in between, an earlier disappearance does not count.
-// In a queue (etcd, ZooKeeper) the other key is set earlier, so the disappearance may be at any position before the
-// later grant. ofA reports whether a is the victim.
+// is the window whose key was set first. record looks for the disappearance (key-gone) of the victim's key before
+// the other key was set. If the victim's key was set again in between, an earlier disappearance does not count. In a
+// queue (etcd, ZooKeeper) the other key is set earlier, so the disappearance may be at any position before the later
+// grant. The result ofA reports whether window a is the victim.
 func (r *reading) record(a, b *window, group []history.Process) (at int, cause string, ofA bool) {
 	bound := max(a.at, b.at)
 	tookA, tookB := r.took(a, group), r.took(b, group)
@@ -518,7 +518,7 @@ func (r *reading) due(victim *window, on servers, set, at int) history.Time {
 }
 
 // undoing returns the position of a loss of data that set back the deadline of the victim's key. It returns -1 if there
-// covers none, or if a later extension made up for the loss.
+// is none, or if a later extension made up for the loss.
 func (r *reading) undoing(victim *window, on servers, set, gone int) int {
 	back := r.keyEvent(history.KeySet, victim, on, set, gone)
 	lost := r.keyEvent(history.KeyGone, victim, on, set, back)

@@ -249,7 +249,7 @@ func (r *reading) standingStill(i int, now history.Time, begun map[*ask]*ask) ma
 }
 
 // done reports whether the run ended well: the last fault is over, nobody waits or works, and each lock was acquired
-// firstAfter that fault. If the run was meant to end with a probe, only the probe's acquires count.
+// after that fault. If the run was meant to end with a probe, only the probe's acquires count.
 func (r *reading) done() bool {
 	calm := -1
 	for i := range r.faults {

@@ -289,7 +289,7 @@ func (r *reading) reportedAt(i int, f fault) (struck bool, _ fault) {
 }
 
 // over returns the position where the fault is over. A crash without a restart is over as soon as it strikes. The same
-// covers true of a clock jump and a reset connection.
+// is true of a clock jump and a reset connection.
 func (r *reading) over(f *fault) int {
 	if f.to == r.none && !f.kind.Lasts() && !f.Ends {
 		return f.from

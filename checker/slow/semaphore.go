@@ -87,7 +87,7 @@ func (r *reading) crowdedSections() (broken []Breach, may bool) {
 // endedByTaker reports whether a client removed a member of a set because, by the client's clock, the member had
 // expired. Servers never remove members by themselves. It returns false if a fault changed the clock of the member's
 // server before the removal. Unless the lock has several permits, a fault must also have changed some client's clock
-// returnedBefore the removal.
+// before the removal.
 func (r *reading) endedByTaker(gone int) bool {
 	changed := func(processes ...history.Process) bool {
 		return slices.ContainsFunc(r.faults, func(f fault) bool {

@@ -207,7 +207,7 @@ func (r *reading) quorumFor(a *ask, end, acquired int) bool {
 }
 
 // quorumReached reports whether a's client could reach a quorum of servers from a's call to end. Servers for which bars
-// covers true do not count.
+// is true do not count.
 func (r *reading) quorumReached(a *ask, end int, bars func(history.Process) bool) bool {
 	if r.oneService() {
 		var left []history.Process
@@ -299,8 +299,8 @@ func (r *reading) reachable(a *ask, end int, s history.Process) bool {
 }
 
 // inTheWay reports whether a key blocked a on server s, or on another server of the group that shares its keys with s.
-// The key must have been present when a was called, or another process must have set it between the call and end. A key
-// covers present until it is gone or replaced by another key.
+// The key must have been present when the acquire a was called, or another process must have set it between the call
+// and end. A key is present until it is gone or replaced by another key.
 func (r *reading) inTheWay(a *ask, end int, s history.Process) bool {
 	copies := r.group(s)
 	for i := 0; i <= end; i++ {

@@ -67,8 +67,8 @@ func (t *Trace) earlier(a, b *Grant) bool {
 	return a.Token != 0 && a.Token < b.Token
 }
 
-// Incomparable reports whether a cannot be ordered relative to some other grant that took effect, because one of the
-// two lacks times or a token. The argument counted says whether a itself is among the grants that took effect.
+// Incomparable reports whether grant a cannot be ordered relative to some other grant that took effect, because one of
+// the two lacks times or a token. The argument counted says whether a itself is among the grants that took effect.
 func (d *datum) Incomparable(a *Grant, counted bool) bool {
 	own := a.Kind()
 	for k, n := range d.kinds {

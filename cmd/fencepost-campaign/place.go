@@ -52,7 +52,7 @@ func (p *place) register(c *cobra.Command) {
 }
 
 // settle determines how to reach the server if a flag or the environment variable names one. elsewhere reports whether
-// runOne is named. settle removes the variable, so that programs started later find no secret in their environment.
+// one is named. settle removes the variable, so that programs started later find no secret in their environment.
 func (p *place) settle() (elsewhere bool, err error) {
 	fromVariable := os.Getenv(natsURL)
 	os.Unsetenv(natsURL)

@@ -135,7 +135,7 @@ func sized(everyDay, full int) int {
 }
 
 // fencepost campaign run prints the same text and leaves the same files, byte for byte, as the command that searches in
-// runOne process.
+// one process.
 func TestRunReportsWhatOneProcessDoes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ of, call []string }{

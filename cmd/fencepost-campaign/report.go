@@ -16,7 +16,7 @@ import (
 )
 
 // report contains the output options of a campaign's report. They are the same as those of the commands that search in
-// runOne process.
+// one process.
 type report struct{ output.Frame }
 
 func (r *report) register(c *cobra.Command) {
@@ -34,7 +34,7 @@ func (r *report) check(entries int) error {
 }
 
 // frame returns the output frame for one entry. It equals the output frame of the command that does the same work in
-// runOne process.
+// one process.
 func (r *report) frame(to console, command, out string) output.Frame {
 	c := &cobra.Command{Use: command}
 	c.SetOut(to.out)

@@ -67,7 +67,7 @@ func isOwn(s *scenarios.Scenario, faults []nemesis.Fault) bool {
 }
 
 // writeMany writes the results of many runs: the summary, a folder with files for each run worth showing, the record
-// that the command merge reads, and the scenario and plan with which the runs can be repeated.
+// that "fencepost merge" reads, and the scenario and plan with which the runs can be repeated.
 func (j *job) writeMany(many *search.RunsReport, d *document.Document) {
 	record, err := many.Encode()
 	if j.Files.Fail(err); err == nil {

@@ -258,7 +258,7 @@ var published = map[string][]string{
 }
 
 // refuted lists the first operation of each history that is not linearizable according to Knossos' own tests: its
-// index, and the text with which the command check reports it.
+// index, and the text with which "fencepost check" reports it.
 var refuted = map[string]struct {
 	at   int
 	says string

@@ -56,7 +56,7 @@ func again(seeds int, out string) string {
 	return call
 }
 
-// writeScenarios writes the scenario behind each figure to a file, so that the command run can repeat it.
+// writeScenarios writes the scenario behind each figure to a file, so that "fencepost run" can repeat it.
 func writeScenarios(to *output.Files, c *compare.Comparison) {
 	var all []output.File
 	for i := range c.Locks {

@@ -17,7 +17,7 @@ import (
 )
 
 // junitElement describes an XML element as in Jenkins' junit-10.xsd (xunit-plugin, types/model/xsd): its attributes
-// repeatFlags the pattern of their values, its required attributes, its children, and whether it contains text.
+// with the pattern of their values, its required attributes, its children, and whether it contains text.
 type junitElement struct {
 	attributes map[string]*regexp.Regexp
 	required   []string

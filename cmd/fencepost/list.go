@@ -173,7 +173,7 @@ func sectionsLike(patterns []string) (list listing, err error) {
 }
 
 // searched lists the words that can be suggested for a misspelled pattern: the names of scenarios, and all words in the
-// texts that the command list searches.
+// texts that "fencepost list" searches.
 func searched() []string {
 	words := scenarios.Names()
 	for _, section := range scenarios.Sections {
@@ -190,7 +190,7 @@ func searched() []string {
 	return words
 }
 
-// searchedIn returns the texts of a scenario in which the command list searches for a pattern.
+// searchedIn returns the texts of a scenario in which "fencepost list" searches for a pattern.
 func searchedIn(section string, s *scenarios.Scenario) []string {
 	return append([]string{s.Name, section, s.Summary}, expectations(s)...)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestAMisspelledPatternGetsOneThatFinds takes words that the command list can find, and leaves out a letter or swaps
+// TestAMisspelledPatternGetsOneThatFinds takes words that "fencepost list" can find, and leaves out a letter or swaps
 // two. If the misspelled word matches nothing, the word that is suggested instead must match something. The test tries
 // every 200th word; in a full run (see testkit.Full), every fourth.
 func TestAMisspelledPatternGetsOneThatFinds(t *testing.T) {

@@ -79,7 +79,7 @@ func runScripts(t *testing.T, p testscript.Params) {
 }
 
 // countFolders implements the script command "folders DIR PREFIX N". It checks that exactly N folders in DIR have names
-// repeatFlags the prefix.
+// with the prefix.
 func countFolders(ts *testscript.TestScript, not bool, args []string) {
 	if not || len(args) != 3 {
 		ts.Fatalf("usage: folders DIR PREFIX N")

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// textOf returns the text that the command show prints for a name.
+// textOf returns the text that "fencepost show" prints for a name.
 func textOf(name string) ([]byte, error) {
 	switch name {
 	case "format":
@@ -52,5 +52,5 @@ prints the reference of the format, and "show schema" the JSON Schema of what --
 	}
 }
 
-// shown lists the names that the command show accepts.
+// shown lists the names that "fencepost show" accepts.
 func shown() []string { return append(scenarios.Names(), "format", "schema") }

@@ -17,7 +17,7 @@ import (
 // said is the overall result in one format of a report: the verdict and the headline.
 type said struct{ verdict, headline string }
 
-// forms contains the report of one invocation of the command run, in all its formats.
+// forms contains the report of one invocation of "fencepost run", in all its formats.
 type forms struct {
 	said   map[string]said
 	green  []string          // the formats that present the result as a pass
