@@ -134,9 +134,9 @@ func (t *judge) leaseBegan(l lateness) history.Time {
 	return g.GrantedAt(&t.Trace)
 }
 
-// pauses lists the pauses that delayed the client between the beginning of its lease and the harm. Pauses that began
-// before the other client entered are in before, and later pauses are in after. Without the pauses in before, the
-// client would have left its section before the later pauses began.
+// pauses lists the pauses that delayed the client between the beginning of its lease and the harm. The result before
+// contains the pauses that began before the other client entered, and the result after contains later ones. Without the
+// earlier pauses, the client would have left its section before the later ones began.
 func (t *judge) pauses(l lateness) (before, after []delay) {
 	began := t.leaseBegan(l)
 	for _, p := range t.stretches(t.Grants[l.grant].Process) {

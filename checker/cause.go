@@ -3,7 +3,7 @@ package checker
 // CauseKind names a way in which a law is broken.
 type CauseKind string
 
-// The kinds of causes. The words in parentheses are variants of a cause. Causes that concern two grants of one lock
+// The kinds of causes. Some kinds have variants, which are listed below. Causes that concern two grants of one lock
 // come first.
 const (
 	CountedWithoutQuorum CauseKind = "counted without quorum" // the two grants share no server
@@ -11,28 +11,29 @@ const (
 	// on one server, both clients had a key at the same time
 	GrantedTwice  CauseKind = "granted twice by one server"
 	DeposedMaster CauseKind = "granted by a deposed master" // the group had two masters at once
-	// the key expired on time, but its holder believed that it was valid for longer; or (gone key extended) the holder
-	// counted an extension of a key that had already expired
+	// the key expired on time, but its holder believed that it was valid for longer, or counted an extension of a key
+	// that had already expired (variant "gone key extended")
 	ValidityMiscounted CauseKind = "validity miscounted"
 	// the work took longer than the lease, and no client requested an extension
 	NeverRenewed CauseKind = "never renewed"
-	// the key expired too early (server clock: because of the server's clock)
+	// the key expired too early, because of a server's clock (variant "server clock") or a client's (variant "client
+	// clock")
 	ExpiredEarly      CauseKind = "expired early"
 	LeaseNotRechecked CauseKind = "lease not rechecked" // the stated validity had ended before the grant
-	// another attempt deleted the key (overwritten: another attempt set its own key instead; flushed: all keys were
-	// removed without comparing owners)
+	// another attempt deleted the key, set its own key instead (variant "overwritten"), or removed all keys without
+	// comparing owners (variant "flushed")
 	RemovedByNonOwner   CauseKind = "removed by non-owner"
 	ProlongedByNonOwner CauseKind = "prolonged by non-owner" // another attempt prolonged the key
-	// the holder deleted its own key and continued to work (late try: the deleting request was sent before the holder
-	// had the lock)
+	// the holder deleted its own key and continued to work; in the variant "late try", the deleting request was sent
+	// before the holder had the lock
 	RemovedByOwner CauseKind = "removed by its own holder"
-	// a server lost the key in a crash (unsynced | no persistence | disk lost)
+	// a server lost the key in a crash (variants "unsynced", "no persistence" and "disk lost")
 	LostInCrash    CauseKind = "lost in crash"
 	LostInFailover CauseKind = "lost in failover" // the promoted replica lacked the key
 	Evicted        CauseKind = "evicted"          // the server removed the key to free memory
-	// (deleted | flushed): someone other than a client of the lock removed the key
+	// someone other than a client of the lock removed the key (variants "deleted" and "flushed")
 	RemovedByOperator CauseKind = "removed by an operator"
-	// the sections overlap, but the validity windows do not (pause | late packet | slow work)
+	// the sections overlap, but the validity windows do not (variants "pause", "late packet" and "slow work")
 	HolderOutlivedLease CauseKind = "holder outlived its lease"
 	// a fault ended the session or lease that the lock depended on
 	SessionExpired CauseKind = "session expired"
@@ -55,10 +56,10 @@ const (
 	StuckWithoutHolder CauseKind = "stuck although nobody holds"
 	// fairness: a client that asked later got the lock first
 	Overtaken CauseKind = "overtaken by a later client"
-	// fairness: the lock was free for too long while a client waited (variant "abandoned place": the client waited
-	// behind the place of a client that has crashed or given up)
+	// fairness: the lock was free for too long while a client waited; in the variant "abandoned place", it waited
+	// behind the place of a client that has crashed or given up
 	LeftFree     CauseKind = "left free while a client waits"
-	NoQuorumLeft CauseKind = "no quorum left" // servers are down or cut off for good
+	NoQuorumLeft CauseKind = "no quorum left" // servers are permanently down or cut off
 	TooSlow      CauseKind = "not within the bound"
 	// the release was called and answered on time, but a server refused it
 	ReleaseRefused CauseKind = "release refused"

@@ -72,8 +72,8 @@ var swaps = map[token.Token]token.Token{token.LSS: token.LEQ, token.LEQ: token.L
 	token.GEQ: token.GTR, token.EQL: token.NEQ,
 	token.NEQ: token.EQL, token.LAND: token.LOR, token.LOR: token.LAND, token.ADD: token.SUB, token.SUB: token.ADD}
 
-// mutant returns where the n-th operator of a file is, and the source with that operator changed. The source is nil if
-// the file has fewer operators.
+// mutant returns the location of the n-th operator of a file, and the source with that operator changed. The source is
+// nil if the file has fewer operators.
 func mutant(t *testing.T, file string, n int) (where string, source []byte) {
 	t.Helper()
 	set := token.NewFileSet()

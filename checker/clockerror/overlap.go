@@ -134,8 +134,8 @@ func clash(all []interval, places int, sure bool) (a, b *interval, found bool) {
 	return nil, nil, false
 }
 
-// exceeds reports whether late is certainly later than early. If sure is false, it reports whether late may be equal to
-// early or later.
+// exceeds reports whether the time late is certainly after the time early. If sure is false, it reports whether late
+// may equal early or be after it.
 func exceeds(late, early int64, sure bool) bool {
 	return late > early || late == early && (!sure || late == math.MaxInt64)
 }
@@ -165,9 +165,9 @@ func firstOf(t *trace.Trace, spans []trace.Span, sections bool) (i, j int, found
 
 // Certain returns groups of spans that violate mutual exclusion whatever the true clock errors are, in the order of
 // trace.Interval.Crowds. The parameter most limits their number. With one permit, a pair that certainly clashes also
-// clashes by the recorded times. Only the first pairs that clash by these times are examined, up to most of them, but
-// the first pair that certainly clashes is always found. With several permits, there is one group for each last span
-// that has any.
+// clashes by the recorded times. Of the pairs that clash by these times, only the first ones are examined, up to the
+// limit. But the first pair that certainly clashes is always found. With several permits, there is one group for each
+// last span that has any.
 func Certain(t *trace.Trace, spans []trace.Span, most int, sections bool) (certain [][]int) {
 	if t.Permits() > 1 {
 		return certainCrowds(t, spans, most, sections)

@@ -139,8 +139,8 @@ func (r *reading) held(lock history.Lock, i int) bool {
 	return slices.ContainsFunc(r.sections, func(s *section) bool { return s.lock == lock && covers(s.ok, i, s.end) })
 }
 
-// root returns the wait that ultimately blocks a. If the holder of a's lock waits for another lock, that wait blocks a,
-// and so on. The result circle reports whether the waits form a cycle.
+// root returns the wait that ultimately blocks the acquire a. If the holder of a's lock waits for another lock, that
+// wait blocks a, too, and so on. The result circle reports whether the waits form a cycle.
 func (r *reading) root(a *ask, i int, begun map[*ask]*ask) (last *ask, circle bool) {
 	seen := map[*ask]bool{}
 	for !seen[a] {

@@ -54,7 +54,7 @@ func (r *reading) sharedLock(lock history.Lock) bool {
 	return slices.ContainsFunc(r.asks, func(a *ask) bool { return a.lock == lock && a.shared })
 }
 
-// later reports whether b was requested more than the slack later than a.
+// later reports whether acquire b was requested later than acquire a by more than the slack.
 func (r *reading) later(b, a *ask) bool {
 	return a.call < b.call && r.time(b.call)-r.time(a.call) > r.Header.Order.Slack
 }

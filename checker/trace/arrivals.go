@@ -65,7 +65,7 @@ func (v *arrivals) overtaken(g *Grant) int {
 	return -1
 }
 
-// isLate reports whether b was called so much later than a that it must wait for a.
+// isLate reports whether acquire b was called so much later than acquire a that b must wait for a.
 func (v *arrivals) isLate(b, a *Ask) bool {
 	return a.Call < b.Call && v.t.Time(b.Call)-v.t.Time(a.Call) > v.t.History.Header.Order.Slack
 }

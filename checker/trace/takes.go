@@ -43,10 +43,10 @@ func (t *Trace) PutsBack(at int, n int32) bool {
 	return g.OK < at && at < g.Release && t.LastTaken(Setter(e), e.Lock, e.Process, g.OK) >= 0
 }
 
-// Spent returns the position at which the last element of a lock was taken, if the lock then had no element left that
-// a client could take: each element was taken and not returned, or was lost. It considers only the events before the
-// given position. It returns -1 if an element is left, and for locks that clients do not get by taking an element. If
-// an attempt that was never granted the lock takes an element, this counts as taking it to get the lock, even if its
+// Spent returns the position at which the last element of a lock was taken, if the lock then had no element left that a
+// client could take: each element was taken and not returned, or was lost. It considers only the events before the
+// given position. It returns -1 if an element is left, or if clients do not get the lock by taking an element. If an
+// attempt that was never granted the lock takes an element, this counts as taking it to get the lock, even if its
 // request arrived late.
 func (t *Trace) Spent(lock int32, at int) (last int) {
 	last = -1

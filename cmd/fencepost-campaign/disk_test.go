@@ -24,7 +24,8 @@ type disk struct {
 	dir string
 }
 
-// mountDisk mounts a file system of mib MiB on a folder. It fails unless root runs the test.
+// mountDisk mounts a file system on a folder. The argument mib is its size in MiB. mountDisk fails unless root runs the
+// test.
 func mountDisk(t testing.TB, dir string, mib int) (*disk, error) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -137,8 +137,8 @@ func TestBadClients(t *testing.T) {
 	t.Run("where tracing is forbidden", func(t *testing.T) { exploreForbidden(t, scenario, script) })
 }
 
-// exploresBad explores a scenario with bad clients. If some is true, the clients misbehave only with some seeds.
-func exploresBad(t *testing.T, scenario, command string, some bool, wants []string) {
+// exploresBad explores a scenario with bad clients. If onlySome is true, the clients misbehave only with some seeds.
+func exploresBad(t *testing.T, scenario, command string, onlySome bool, wants []string) {
 	t.Helper()
 	var out, problems bytes.Buffer
 	code := run([]string{"explore", scenario, "--seeds", "8", "--client", command, "--all", "--out",
@@ -150,9 +150,9 @@ func exploresBad(t *testing.T, scenario, command string, some bool, wants []stri
 		failed, _ = strconv.Atoi(m[1])
 	}
 	switch {
-	case some && (code != exitUndecided || failed < 1 || failed > 7):
+	case onlySome && (code != exitUndecided || failed < 1 || failed > 7):
 		t.Errorf("exit %d, and %d of 8 runs failed", code, failed)
-	case !some && code != exitBadInput:
+	case !onlySome && code != exitBadInput:
 		t.Errorf("exit %d", code)
 	}
 	flat := regexp.MustCompile(`(client-|thread )\d`).ReplaceAllString(strings.Join(strings.Fields(shown), " "), "${1}N")

@@ -18,7 +18,7 @@ import (
 // TestWorkersInVirtualTime runs, in virtual time, the client programs that come with live runs. Some runs are repeated,
 // and the calls of both runs are compared. As in real time, a pause breaks each lock, unless the resource requires a
 // fencing token. Unless this is a full run (see testkit.Full), there is one program for each language and each kind of
-// servers.
+// server.
 func TestWorkersInVirtualTime(t *testing.T) {
 	const outlived = "mutual-exclusion violated: holder outlived its lease (pause)"
 	met := map[string]bool{}
