@@ -56,8 +56,8 @@ const (
 	StuckWithoutHolder CauseKind = "stuck although nobody holds"
 	// fairness: a client that asked later got the lock first
 	Overtaken CauseKind = "overtaken by a later client"
-	// fairness: the lock was free for too long while a client waited; in the variant "abandoned place", it waited
-	// behind the place of a client that has crashed or given up
+	// fairness: the lock was free for too long while a client waited; in the variant "abandoned place", the client
+	// waited behind the place of a client that has crashed or given up
 	LeftFree     CauseKind = "left free while a client waits"
 	NoQuorumLeft CauseKind = "no quorum left" // servers are permanently down or cut off
 	TooSlow      CauseKind = "not within the bound"

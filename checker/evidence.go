@@ -25,10 +25,10 @@ type LockEvidence struct {
 func (e *LockEvidence) Refuted() bool { return e.Mutex != nil && e.Mutex.Answer == linear.Refuted }
 
 // Evidence asks porcupine about the locks of h. It returns what is needed to draw the answers for some locks, in the
-// order of the header. The argument most is the maximum number of locks. Evidence prefers the locks in the argument
-// first, then locks whose sections are refuted. The result left is the number of other locks that could be drawn.
-// Evidence takes far longer than Check and is meant for reports.
-func Evidence(h *history.History, most int, first ...history.Lock) (all []LockEvidence, left int) {
+// order of the header. The argument most is the maximum number of locks. Evidence chooses the preferred locks first,
+// then locks whose sections are refuted. The result left is the number of other locks that could be drawn. Evidence
+// takes far longer than Check and is meant for reports.
+func Evidence(h *history.History, most int, preferred ...history.Lock) (all []LockEvidence, left int) {
 	var t judge
 	t.Read(h)
 	t.Sections()
@@ -41,7 +41,7 @@ func Evidence(h *history.History, most int, first ...history.Lock) (all []LockEv
 		}
 	}
 	updates := t.Updates()
-	chosen, left := t.worthDrawing(updates, most, first)
+	chosen, left := t.worthDrawing(updates, most, preferred)
 	for _, n := range chosen {
 		l := &t.Locks[n]
 		e := LockEvidence{Lock: l.Name}

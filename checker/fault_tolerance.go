@@ -333,7 +333,8 @@ func (t *judge) fastest(except *trace.Ask) history.Time {
 }
 
 // firstCall returns the position of the earliest call that may have led to the key that was set at the given position.
-// This is the client's first acquire of the lock after it had set its previous key, or its first acquire of all.
+// This is the client's first acquire of the lock after it had set its previous key, or, if it had set none, its first
+// acquire of the lock.
 func (t *judge) firstCall(of *trace.Ask, set int) int {
 	first, after := of.Call, -1 // position at which the previous key was set
 	for _, at := range t.Keys {

@@ -32,7 +32,8 @@ func off(t *trace.Trace, p history.Process) history.Time { return t.History.Head
 // interval is a span of one process. Its ends are times.
 type interval struct {
 	from, to int64
-	// the interval is known to have lasted until this time; it is before to if the record of the process ended earlier
+	// the interval is known to have lasted until this time, which is earlier than the field to if the record of the
+	// process ended earlier
 	seen int64
 	// the period in which the span was certainly in progress, if sure is set; otherwise, the period in which it may
 	// have been in progress
@@ -273,11 +274,11 @@ func (c *certainty) clash(i, j int) bool {
 	return !(a.shared && b.shared) && exceeds(a.end, b.begin, true) && exceeds(b.end, a.begin, true)
 }
 
-// clashing returns the spans that clash with the span at index with. It examines only the spans at the indexes in
+// clashing returns the spans that clash with the span at index target. It examines only the spans at the indexes in
 // candidates, and returns indexes, too.
-func (c *certainty) clashing(candidates []int, with int) (list []int) {
+func (c *certainty) clashing(candidates []int, target int) (list []int) {
 	for _, i := range candidates {
-		if c.clash(i, with) {
+		if c.clash(i, target) {
 			list = append(list, i)
 		}
 	}

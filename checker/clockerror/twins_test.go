@@ -128,7 +128,7 @@ func TestTheSweepFindsWhatPairsFind(t *testing.T) {
 }
 
 // crowdsByChoices lists, for each span, the first choice of earlier spans that forms a crowd with it. A crowd has one
-// span more than there are permits, and each two of its spans are one of the pairs.
+// span more than there are permits, and each pair of its spans is one of the given pairs.
 func crowdsByChoices(spans, permits int, pairs [][]int) (crowds [][]int) {
 	related := func(group []int) bool {
 		for n, j := range group {

@@ -70,8 +70,8 @@ func (r *reading) crowdedWindows(windows []window) (broken []Breach) {
 }
 
 // crowdedSections finds the times at which more critical sections of a semaphore were open than it has permits. The
-// result may says whether there may have been more such times, because a process died at an unknown time.
-func (r *reading) crowdedSections() (broken []Breach, may bool) {
+// result uncertain reports whether there may have been more such times, because a process died at an unknown time.
+func (r *reading) crowdedSections() (broken []Breach, uncertain bool) {
 	certain := func(a, b *section) bool { return a.lock == b.lock && b.ok < a.left && a.ok < b.left }
 	for _, group := range crowds(r.sections, r.permits(), certain) {
 		b := Breach{Broken: r.time(group[len(group)-1].ok)}

@@ -187,11 +187,11 @@ func (r *reading) gaveBack(b *ask, until int) bool {
 	return true
 }
 
-// quorumFor reports whether a could succeed from its call to end. The client must have been up, not paused and in
-// session. A quorum of servers must have been up and reachable from the client. Until a was over (at the position
-// acquired), these servers must also have been free of keys that block a. If there are fewer groups than the quorum,
-// the members of one service are counted. Otherwise each group counts as one server, which is up while all members of
-// the group are up and reach each other.
+// quorumFor reports whether the acquire a could succeed from its call to end. The client must have been up, not paused
+// and in session. A quorum of servers must have been up and reachable from the client. Until a was over (at the
+// position acquired), these servers must also have been free of keys that block a. If there are fewer groups than the
+// quorum, the members of one service are counted. Otherwise each group counts as one server, which is up while all
+// members of the group are up and reach each other.
 func (r *reading) quorumFor(a *ask, end, acquired int) bool {
 	for i := range r.faults {
 		f := &r.faults[i]
@@ -298,8 +298,8 @@ func (r *reading) reachable(a *ask, end int, s history.Process) bool {
 	return true
 }
 
-// inTheWay reports whether a key blocked a on server s, or on another server of the group that shares its keys with s.
-// The key must have been present when the acquire a was called, or another process must have set it between the call
+// inTheWay reports whether a key blocked the acquire a on server s, or on another server of the group that shares its
+// keys with s. The key must have been present when a was called, or another process must have set it between the call
 // and end. A key is present until it is gone or replaced by another key.
 func (r *reading) inTheWay(a *ask, end int, s history.Process) bool {
 	copies := r.group(s)

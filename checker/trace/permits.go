@@ -53,11 +53,11 @@ func (v *interval) open(spans []Span, j int) []int {
 	return v.alone
 }
 
-// clashing returns the spans that clash with the span at index with. It examines only the spans at the indexes in
+// clashing returns the spans that clash with the span at index target. It examines only the spans at the indexes in
 // candidates, and returns indexes, too.
-func clashing(spans []Span, candidates []int, with int) (all []int) {
+func clashing(spans []Span, candidates []int, target int) (all []int) {
 	for _, i := range candidates {
-		if spans[i].clash(&spans[with]) {
+		if spans[i].clash(&spans[target]) {
 			all = append(all, i)
 		}
 	}

@@ -142,8 +142,8 @@ func (t *Trace) enough(g *absence) bool {
 	return h.IsQuorum(left)
 }
 
-// agree reports whether some subset of the members satisfies enough and contains no two members that are cut off from
-// each other.
+// agree reports whether there is a subset of the members for which enough returns true, and in which no two members are
+// cut off from each other.
 func (g *absence) agree(members []history.Process, enough func([]history.Process) bool) bool {
 	for enough(members) {
 		i := slices.IndexFunc(g.parted, func(p [2]history.Process) bool {

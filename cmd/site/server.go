@@ -33,15 +33,15 @@ type Server struct {
 	start      play.State
 }
 
-// Listen returns a server on a free port of this machine. Whenever the page is loaded, the server calls the function
-// again to get the page's first state. If that fails, the page begins in the same state as last time; the first time,
-// it begins in the state start.
-func Listen(start play.State, again func() (play.State, error)) (*Server, error) {
+// Listen returns a server on a free port of this machine. Whenever the page is loaded, the server calls load to get the
+// page's first state. If load fails, the page begins in the same state as last time; the first time, it begins in the
+// state start.
+func Listen(start play.State, load func() (play.State, error)) (*Server, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	return &Server{listener: listener, secret: rand.Text(), again: again, start: start, within: 5 * time.Second}, nil
+	return &Server{listener: listener, secret: rand.Text(), again: load, start: start, within: 5 * time.Second}, nil
 }
 
 // Address returns the URL of the page, with the secret.
