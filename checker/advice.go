@@ -33,18 +33,18 @@ func together(first, second advice, both string) []advice {
 // Conditions on the service. Some advice is only for services with a certain property, or names something that only one
 // service has.
 var (
-	onEtcd       = on(history.Etcd)
-	onZooKeeper  = on(history.ZooKeeper)
-	onKubernetes = on(history.Kubernetes)
-	onConsul     = on(history.Consul)
+	onEtcd       = onService(history.Etcd)
+	onZooKeeper  = onService(history.ZooKeeper)
+	onKubernetes = onService(history.Kubernetes)
+	onConsul     = onService(history.Consul)
 )
 
-// on returns a condition that is true only for the given service.
-func on(s history.Service) func(history.ServiceKind) bool {
+// onService returns a condition that is true only for the given service.
+func onService(s history.Service) func(history.ServiceKind) bool {
 	return func(k history.ServiceKind) bool { return k.Name == s }
 }
 
-// notZooKeeper is true for every other service.
+// notZooKeeper is true for every service except ZooKeeper.
 func notZooKeeper(k history.ServiceKind) bool { return !onZooKeeper(k) }
 
 // anyRedis is true for Redis masters. Each keeps its own keys, so its clock and its disk matter.

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// lawCase is one history of testdata/laws with the findings it must lead to.
+// lawCase is one history of testdata/laws, with the findings that it must lead to.
 type lawCase struct {
 	opening string // comments, the case's name and the laws to judge
 	name    string

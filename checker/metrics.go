@@ -101,8 +101,8 @@ func (t *judge) measure() Metrics {
 		t.unreleasedRate(),
 		rate("fencing_token_reject_rate", m.stale, m.applied, 0),
 		t.unavailability(),
-		per("wake_ups_per_release", m.woken, m.notifying(h)),
-		per("messages_per_acquire", h.Header.Messages, m.counted(h)),
+		average("wake_ups_per_release", m.woken, m.notifying(h)),
+		average("messages_per_acquire", h.Header.Messages, m.counted(h)),
 	}
 	return append(out, m.byProcess(h)...)
 }
@@ -180,7 +180,7 @@ func (m *measures) byProcess(h *history.History) Metrics {
 func (t *judge) unavailability() Metric {
 	m := Metric{Name: "unavailability", Unit: "s", Alarm: -1}
 	waiting, holding := make([]int, len(t.Locks)), make([]int, len(t.Locks))
-	// for each lock, when it became unavailable; trace.Long if it is available
+	// the time at which each lock became unavailable, or trace.Long if it is available
 	since := make([]history.Time, len(t.Locks))
 	for i := range since {
 		since[i] = trace.Long
@@ -275,8 +275,8 @@ func (m *measures) notifying(h *history.History) int {
 	return m.released
 }
 
-// per returns the average counted / times as a metric.
-func per(name string, counted, times int) Metric {
+// average returns the quotient counted/times as a metric.
+func average(name string, counted, times int) Metric {
 	m := Metric{Name: name, Samples: times, Alarm: -1}
 	if times > 0 {
 		m.Value = float64(counted) / float64(times)

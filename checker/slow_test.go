@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// stream selects other random histories, for example: go test ./checker -run AreReadAsWritten -stream 10.
+// stream selects different random histories, for example: go test ./checker -run AreReadAsWritten -stream 10.
 var stream = flag.Uint64("stream", 9, "the random stream of the histories that are read twice")
 
 // TestTheLawsAreReadAsWritten checks that the checker and the literal implementation of the laws (package slow) agree

@@ -97,7 +97,8 @@ func (t *judge) tokenClashes(l *trace.LockTrace) (clashes []tokenClash) {
 	return clashes
 }
 
-// mayHaveReturnedLater reports whether, given inexact clocks, a may have returned only after b was requested.
+// mayHaveReturnedLater reports whether, given inexact clocks, grant a may have returned only after grant b was
+// requested.
 func (t *judge) mayHaveReturnedLater(a, b *trace.Grant) bool {
 	return a.Process != b.Process && t.History.Header.ClockError > 0
 }

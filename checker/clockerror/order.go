@@ -202,7 +202,7 @@ func missing(t *trace.Trace) string {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *history.Event) int { return cmp.Compare(a.Time, b.Time) })
-	// for each lock: the times that clients report, and the times that the resource reports
+	// for each lock, the times that clients report and the times that the resource reports
 	seen := make(map[history.Lock]*[2]last)
 	for _, e := range list {
 		own, other := 0, 1

@@ -70,7 +70,7 @@ const (
 	Crashed F = "crashed" // the process ended in the middle of an operation
 )
 
-// Events that servers record.
+// The events that servers record.
 const (
 	Apply        F = "apply"         // the resource decided on a read or a write: Type OK if accepted, Fail if refused
 	KeySet       F = "key-set"       // a key was created or overwritten
@@ -83,7 +83,7 @@ const (
 // Why says how a key was removed, or why an operation failed.
 type Why string
 
-// Reasons for KeyGone.
+// The reasons for a key-gone event.
 const (
 	Expired         Why = "expired"
 	Deleted         Why = "deleted"
@@ -93,7 +93,7 @@ const (
 	LostInFailover  Why = "lost in failover"
 	Flushed         Why = "flushed"      // a client's request removed it
 	NotRecorded     Why = "not recorded" // the server recorded that the key is gone, but not why or who removed it
-	// Apply Fail: the fencing token was lower than one already seen (or equal, if so configured)
+	// an apply failed because the fencing token was lower than one already seen (or equal, if so configured)
 	StaleToken     Why = "stale token"
 	CompareFailed  Why = "compare failed"  // Apply Fail: the value was not the expected one
 	AlreadyApplied Why = "already applied" // Apply Fail: an operation with this identity has already taken effect
@@ -102,7 +102,7 @@ const (
 	ByCluster      Why = "by the Cluster"  // FailOver: the masters of a Redis Cluster elected the replica
 	LeaseNotValid  Why = "lease not valid" // Write Fail, Extend Fail: the client noticed that its lease had ended
 	ExtendLimit    Why = "limit reached"   // Extend Fail: the lock was already extended as often as is allowed
-	// Release Fail, Extend Fail: too few servers still recognized the attempt as the owner
+	// a release or an extend failed because too few servers still recognized the attempt as the owner
 	NotOwner Why = "not owner"
 	Refused  Why = "refused"  // Release Fail, Extend Fail: too few servers accepted the request and carried it out
 	NoReply  Why = "no reply" // Info: no reply came
@@ -262,7 +262,7 @@ type Header struct {
 	// TTLs contains the longest TTL of some clients, in ns. It lists the clients that use only TTLs shorter than the
 	// field TTL.
 	TTLs map[Process]Time `json:"ttls,omitempty"`
-	// the longest declared time that a client works inside its section, in ns
+	// the declared maximum time for which a client works inside its section, in ns
 	Hold     Time `json:"hold,omitempty"`
 	Uncapped bool `json:"uncapped,omitempty"`
 	// deadlock-freedom: how much longer than TTL + Hold a client may be stuck, in ns

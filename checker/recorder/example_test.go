@@ -18,8 +18,8 @@ type Mutex interface {
 	Until() time.Time
 }
 
-// under does work while holding a lock, and records it.
-func under(ctx context.Context, r *recorder.Recorder, name history.Lock, m Mutex, work func()) error {
+// workLocked does work while holding a lock, and records it.
+func workLocked(ctx context.Context, r *recorder.Recorder, name history.Lock, m Mutex, work func()) error {
 	a := r.Acquiring(name)
 	if err := m.LockContext(ctx); err != nil {
 		a.NotAcquired(history.Info) // some of its keys may have been set
@@ -56,8 +56,8 @@ func Example() {
 		return
 	}
 	ctx := context.Background()
-	err = under(ctx, r, "stock", broken{}, func() {
-		err := under(ctx, r, "stock", broken{}, func() {}) // another request of the service at the same time
+	err = workLocked(ctx, r, "stock", broken{}, func() {
+		err := workLocked(ctx, r, "stock", broken{}, func() {}) // another request of the service at the same time
 		if err != nil {
 			fmt.Println(err)
 		}

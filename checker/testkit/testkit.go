@@ -20,7 +20,7 @@ import (
 	"testing"
 )
 
-// Update makes tests rewrite the files that they compare with. Read the diff afterwards.
+// Update makes tests rewrite the files with which they compare their results. Read the diff afterward.
 var Update = flag.Bool("update", false, "rewrite what the tests expect")
 
 // Tests produce a lot of garbage and keep little in memory. Collecting garbage less often saves at least a third of the

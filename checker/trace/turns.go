@@ -75,7 +75,7 @@ const (
 	FaultIsOver                  // a fault is over
 )
 
-// Turns lists when waits, holds and faults begin and end, in order.
+// Turns lists the moments at which waits, holds and faults begin and end, in order.
 func (t *Trace) Turns(waits []wait) []turn {
 	turns := make([]turn, 0, 2*(len(waits)+len(t.Grants)+len(t.Faults)))
 	add := func(at int, kind turnKind, n int) {

@@ -183,7 +183,7 @@ func init() {
 	}
 }
 
-// exploreForbidden runs explore in a process that cannot trace others.
+// exploreForbidden runs "fencepost explore" in a process that cannot trace others.
 func exploreForbidden(t *testing.T, scenario, command string) {
 	c := exec.Command(os.Args[0], "explore", scenario, "--client", command, "--out", filepath.Join(t.TempDir(), "out"))
 	c.Args[0] = "fencepost"

@@ -18,7 +18,7 @@ import (
 // porcupineViews ends the description of --html for commands that write the page of a single run.
 const porcupineViews = ", with porcupine's own views next to it"
 
-// register registers the flags that run and replay share.
+// register registers the flags that "fencepost run" and "fencepost replay" share.
 func (j *job) register(c *cobra.Command) {
 	j.Register(c, porcupineViews+";\nwith many seeds also the pages of single runs")
 	c.Flags().StringVar(&j.Metrics, "metrics", "",

@@ -96,7 +96,7 @@ func private(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// mostBytes is the maximum size of a file to read.
+// mostBytes is the maximum size, in bytes, of the files that are read.
 const mostBytes = 1 << 20
 
 // Read reads a file in the folder. The error is fs.ErrNotExist if it does not exist. Read also fails if other users may
