@@ -139,7 +139,7 @@ func Effects(t *trace.Trace, violated bool, _ int) string {
 // ask summarizes the grants of a lock that have taken effect so far: the latest times at which they may have been
 // requested, and the highest token.
 type ask struct {
-	asked last
+	asked lastTimes
 	token history.Token
 }
 
@@ -153,8 +153,8 @@ func (s *ask) mayBeLater(t *trace.Trace, g *trace.Grant) history.Process {
 	return ""
 }
 
-// last remembers the latest time added so far and its process. It also remembers the latest time of any other process.
-type last struct {
+// lastTimes stores the latest time added so far and its process. It also stores the latest time of any other process.
+type lastTimes struct {
 	first, second moment
 }
 
@@ -164,7 +164,7 @@ type moment struct {
 	at      history.Time
 }
 
-func (l *last) add(p history.Process, at history.Time) {
+func (l *lastTimes) add(p history.Process, at history.Time) {
 	switch {
 	case l.first.process == "" || at > l.first.at:
 		if l.first.process != p {
@@ -178,7 +178,7 @@ func (l *last) add(p history.Process, at history.Time) {
 
 // ofOthers returns the latest moment of any process except p. If there is none, it returns an empty process and a time
 // before all other times.
-func (l *last) ofOthers(p history.Process) (history.Process, history.Time) {
+func (l *lastTimes) ofOthers(p history.Process) (history.Process, history.Time) {
 	m := l.first
 	if m.process == p {
 		m = l.second
@@ -203,7 +203,7 @@ func missing(t *trace.Trace) string {
 	}
 	slices.SortStableFunc(list, func(a, b *history.Event) int { return cmp.Compare(a.Time, b.Time) })
 	// for each lock, the times that clients report and the times that the resource reports
-	seen := make(map[history.Lock]*[2]last)
+	seen := make(map[history.Lock]*[2]lastTimes)
 	for _, e := range list {
 		own, other := 0, 1
 		if e.F == history.Apply {
@@ -217,7 +217,7 @@ func missing(t *trace.Trace) string {
 		}
 		both := seen[e.Lock]
 		if both == nil {
-			both = new([2]last)
+			both = new([2]lastTimes)
 			seen[e.Lock] = both
 		}
 		if p, at := both[other].ofOthers(""); e.Time-off(t, e.Process) <= at {

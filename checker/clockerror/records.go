@@ -35,12 +35,12 @@ func Records(t *trace.Trace, violated bool, at int) string {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *history.Event) int { return cmp.Compare(a.Time, b.Time) })
-	seen := make(map[history.Process]*last) // one entry for each group of servers that share one copy
+	seen := make(map[history.Process]*lastTimes) // one entry for each group of servers that share one copy
 	ended := make(map[history.Process][]moment)
 	for _, p := range slices.Sorted(maps.Keys(t.History.Header.Seen)) {
 		ended[t.Unit(p)] = append(ended[t.Unit(p)], moment{p, t.History.Header.Seen[p]})
 	}
-	var all, promoted last
+	var all, promoted lastTimes
 	for _, e := range list {
 		early, late := e.Time-off(t, e.Process), e.Time+off(t, e.Process)
 		if e.Process == history.Nemesis {
@@ -52,9 +52,9 @@ func Records(t *trace.Trace, violated bool, at int) string {
 		}
 		unit := t.Unit(e.Process)
 		if seen[unit] == nil {
-			seen[unit] = new(last)
+			seen[unit] = new(lastTimes)
 		}
-		for _, of := range []*last{seen[unit], &promoted} {
+		for _, of := range []*lastTimes{seen[unit], &promoted} {
 			if p, at := of.ofOthers(e.Process); early <= at {
 				return recordsAre(t, p, e.Process)
 			}

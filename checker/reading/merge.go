@@ -131,7 +131,7 @@ func longest(a, b *history.Header) map[history.Process]history.Time {
 	return of
 }
 
-// mergeHeader merges the header of a part into a header. The argument first says whether this is the first part.
+// mergeHeader merges the header of part p into the header to. The argument first says whether this is the first part.
 func mergeHeader(to *history.Header, p *Part, first bool) error {
 	h, before := p.History.Header, *to
 	if first {

@@ -221,8 +221,9 @@ func (r *reading) crash(i int, e *history.Event) {
 	}
 }
 
-// faultAt returns the fault that strikes at position i, if any. The fault ends at the first recorded end with its kind
-// and line that does not belong to an earlier fault. An end without a line may belong to any fault of its kind.
+// faultAt returns the fault that strikes at position i, if any. The fault ends at the first recorded end that has the
+// same kind and the same line of the plan, unless that end belongs to an earlier fault. An end without a line may
+// belong to any fault of its kind.
 func (r *reading) faultAt(i int) (struck bool, f fault) {
 	e := &r.Events[i]
 	f = fault{kind: e.F, from: i, to: r.none}

@@ -25,7 +25,8 @@ func (r *report) register(c *cobra.Command) {
 	c.Flags().StringVar(&r.Out, "out", "", "keep the campaign and its report in `DIR` (default _runs/campaign-NAME)")
 }
 
-// check returns an error if the campaign has several entries and a flag is set that works only for a single report.
+// check returns an error if the campaign has several entries, but the user has set a flag that works only for a single
+// report.
 func (r *report) check(entries int) error {
 	if entries > 1 && (r.JSON || r.JUnit != "" || r.HTML != "") {
 		return errors.New("--json, --junit and --html can only be used with a campaign of one scenario")

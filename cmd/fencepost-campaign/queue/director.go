@@ -24,20 +24,20 @@ const ahead = 4096
 // burst is the number of portions that the coordinator puts on the queue before it looks for new parts again.
 const burst = 64
 
-// Limits for dividing a stage into portions. A stage has at least fewest portions, if it has enough positions, so that
-// every worker gets one. It has about most portions at most, so that the server can keep them in memory. For this
-// purpose, portions are made larger than the stage requests, up to the size largest.
+// Limits for dividing a stage into portions. A stage that has enough positions has at least minPortions portions, so
+// that every worker gets one. It has about maxPortions portions or fewer, so that the server can keep them in memory.
+// For this purpose, portions may be larger than the stage requests, up to maxSize positions.
 const (
-	fewest  = 64
-	most    = 20_000
-	largest = 1 << 20
+	minPortions = 64
+	maxPortions = 20_000
+	maxSize     = 1 << 20
 )
 
 // portioned returns the number of positions in each portion of a stage. This is the number that the stage requests,
 // unless the limits above require another.
 func portioned(s campaign.Stage) uint64 {
-	size := max(1, min(s.Portion, (s.Size+fewest-1)/fewest))
-	return max(size, min(s.Size/most, largest))
+	size := max(1, min(s.Portion, (s.Size+minPortions-1)/minPortions))
+	return max(size, min(s.Size/maxPortions, maxSize))
 }
 
 // tick is the interval at which a coordinator checks the time, looks for requests to stop, and looks for results of
