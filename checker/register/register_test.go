@@ -145,8 +145,8 @@ func TestRegisters(t *testing.T) {
 	}
 }
 
-// TestClocksLeaveOpenWhatTheyCannotDecide checks that the law is never found to hold if the clocks may be wrong. It is
-// violated only if it is violated for every possible clock error.
+// TestClocksLeaveOpenWhatTheyCannotDecide checks that the law is never found to hold if the clocks may be wrong. The
+// law is violated only if every possible clock error violates it.
 func TestClocksLeaveOpenWhatTheyCannotDecide(t *testing.T) {
 	for _, c := range []struct {
 		error history.Time // the clock error; events are 1 ms apart

@@ -9,14 +9,14 @@ import (
 // Long stands for the time of the latest use if a lock has never been used. It is earlier than any time in a history.
 const Long = -history.Never
 
-// use records, for one acquire, when other acquires used the lock.
+// use records, for one acquire, the times at which other acquires used the lock.
 type use struct {
 	before history.Time // end of the latest use by another process, among the acquires that were called before
 	own    history.Time // the same for earlier uses by the acquire's own process, if they may have left keys behind
 	after  int          // position of the call of the next acquire by another process or task; Open if there is none
 }
 
-// Uses computes, for every acquire, when other acquires used its lock. It stores the result in t.touched.
+// Uses computes, for every acquire, the times at which other acquires used its lock. It stores the result in t.touched.
 func (t *Trace) Uses() {
 	t.listCalm()
 	t.touched = slices.Grow(t.touched[:0], len(t.Asks))[:len(t.Asks)]

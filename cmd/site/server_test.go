@@ -38,8 +38,8 @@ func (s *Server) answered(method, url, host, body string) *http.Response {
 	return w.Result()
 }
 
-// TestOnlyWhoKnowsTheAddressIsAnswered also sends requests that a foreign page or another user of the machine could
-// send. The server must reject these.
+// TestOnlyWhoKnowsTheAddressIsAnswered sends valid requests, and requests that a foreign page or another user of the
+// machine could send. The server must answer only the valid ones.
 func TestOnlyWhoKnowsTheAddressIsAnswered(t *testing.T) {
 	s := served(t, func() (play.State, error) { return play.State{Text: lock, Seed: 1}, nil })
 	root := "http://" + s.host()

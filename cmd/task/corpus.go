@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/corpus"
 )
 
-// Corpus is one invocation of the command that runs the corpus.
+// Corpus is one invocation of a command that runs the corpus, which consists of mutants and sound locks.
 type Corpus struct {
 	output.Frame
 	Options corpus.Options

@@ -42,10 +42,10 @@ func OpenTest(name, test string) (*scenarios.Scenario, *Guest, error) {
 	return opened(&Guest{Test: built, folder: name, name: test})
 }
 
-// OpenBuilt is like OpenTest, for a test binary that is already built. The argument in is the binary's working
+// OpenBuilt is like OpenTest, but for a test binary that is already built. The argument workDir is the binary's working
 // directory. The package's folder need not exist on this machine.
-func OpenBuilt(binary, in, folder, test string) (*scenarios.Scenario, *Guest, error) {
-	built, err := remote.Open(binary, in, test)
+func OpenBuilt(binary, workDir, folder, test string) (*scenarios.Scenario, *Guest, error) {
+	built, err := remote.Open(binary, workDir, test)
 	if err != nil {
 		return nil, nil, err
 	}

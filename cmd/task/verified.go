@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
-// Verification is one invocation of the command that verifies.
+// Verification is one invocation of a command that verifies a scenario.
 type Verification struct {
 	output.Frame
 	Repeat string // the command with which the user can repeat the verification

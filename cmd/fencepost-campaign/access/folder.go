@@ -99,8 +99,8 @@ func private(path string, info fs.FileInfo) error {
 // mostBytes is the maximum size, in bytes, of the files that are read.
 const mostBytes = 1 << 20
 
-// Read reads a file in the folder. The error is fs.ErrNotExist if it does not exist. Read also fails if other users may
-// read or change the file.
+// Read reads a file in the folder. The error is fs.ErrNotExist if the file does not exist. Read also fails if other
+// users may read or change the file.
 func (f *Folder) Read(name string) ([]byte, error) {
 	info, err := f.Lstat(name)
 	if err != nil {
