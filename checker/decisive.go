@@ -22,7 +22,7 @@ type clash struct {
 }
 
 // rounding is the time by which a key may expire before its deadline even on a server whose clock is exact. Redis
-// rounds to whole milliseconds twice: when it sets the deadline and when it checks it.
+// rounds to whole milliseconds twice: when it sets the deadline and when it checks the deadline.
 const rounding = history.Time(2 * time.Millisecond)
 
 // record is what one server (or group of replicas) recorded about the keys of the two grants of a clash. The key that

@@ -240,8 +240,8 @@ func (t *judge) removedStory(key string, at, set int) string {
 		watchedStory(e), t.faultText(t.strayBlame(at, set).faults...))
 }
 
-// watchedStory says that a client watched the key before it changed it, but made the change outside of a transaction.
-// It returns "" if the client did not watch the key.
+// watchedStory says that a client watched the key before changing it, but made the change outside of a transaction. It
+// returns "" if the client did not watch the key.
 func watchedStory(e *history.Event) string {
 	if e.Checked != history.CheckedWatched {
 		return ""

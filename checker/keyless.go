@@ -73,8 +73,8 @@ func (t *judge) keylessStory(s *trace.Span, who string) string {
 		t.Time(t.Grants[s.Grant].OK), t.leftOverStory(s))
 }
 
-// leftOverStory returns a clause about a left-over key: a client still had it when it was granted the lock, although
-// the client had already released the hold to which the key belonged. It returns "" if there was no such key.
+// leftOverStory returns a clause about a left-over key: a client still had this key when it was granted the lock,
+// although it had already released the hold to which the key belonged. It returns "" if there was no such key.
 func (t *judge) leftOverStory(s *trace.Span) string {
 	there, _, _ := t.keysOf(s)
 	for _, set := range there {

@@ -12,7 +12,8 @@ import (
 // the event at which the fault struck.
 type Known struct {
 	Idle []int // the violation also occurs without these faults, so its explanation does not name them
-	// the violation does not occur without these faults; if the explanation finds no other reason, it names them
+	// the violation does not occur without these faults; if the explanation finds no other reason, the explanation
+	// names these faults
 	Needed []int
 	Either bool // each of the needed faults alone is enough
 	Later  bool // the violation still occurs without a needed fault, because of later faults

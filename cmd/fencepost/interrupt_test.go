@@ -426,7 +426,8 @@ func folder(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// TestSignalsReachTheProgram builds the program, runs it until its record contains a finding, and sends it a signal.
+// TestSignalsReachTheProgram builds the program, runs it until its record contains a finding, and then sends a signal
+// to it.
 func TestSignalsReachTheProgram(t *testing.T) {
 	testkit.FullOnly(t) // the test builds the program
 	dir := t.TempDir()
