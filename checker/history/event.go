@@ -130,8 +130,8 @@ const (
 	CheckedNothing         // nothing: the key was changed whatever it was before
 	CheckedPresence        // whether the key existed
 	CheckedValue           // what the key contained: its value, or the field or member that was changed
-	// CheckedLapse means that the request checked that another key of the owner had expired. That key shows that the
-	// owner is alive.
+	// CheckedLapse means that the request checked that another key of the owner had expired. While that key exists, it
+	// shows that the owner is alive.
 	CheckedLapse
 	// CheckedScore means that the request checked the scores of the members of a sorted set. It removed the members
 	// with a low score, whoever owned them, because they had expired.

@@ -19,7 +19,7 @@ type Options struct {
 }
 
 // Together combines files into the single history that is checked. Its events are numbered from 0. The result notes
-// contains sentences that readers of the verdict must know. Those about truncated files come first.
+// contains sentences that readers of the verdict must know. Sentences about truncated files come first.
 func Together(files []*File, o Options) (h *history.History, notes []string, err error) {
 	var parts []Part
 	var untimed []string

@@ -155,7 +155,7 @@ func (s *standstill) apply(now history.Time, u turn) {
 }
 
 // overdue returns the waiters that had been stuck for longer than limit at the moment before the given position, except
-// those already reported. Those that have been stuck longest come first.
+// the waiters that were already reported. The waiters that have been stuck longest come first.
 func (s *standstill) overdue(at int, limit history.Time) (all []Stuck) {
 	if s.faults > 0 {
 		return nil

@@ -39,7 +39,7 @@ func FormatDesc(fmt.State, rune, protoreflect.Descriptor) {}
 	return errors.Join(os.Remove(text), os.WriteFile(text, []byte(textless), 0o666))
 }
 
-// withoutTLS removes TLS from miniredis. That also removes the tables of the elliptic curves, which compression hardly
+// withoutTLS removes TLS from miniredis. This also removes the tables of the elliptic curves, which compression hardly
 // shrinks.
 func withoutTLS(dir string) error {
 	const refusing = `package tls
