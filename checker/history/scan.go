@@ -25,8 +25,8 @@ type names [1 << 14]string
 // longestName is the maximum length in bytes of the strings that names keeps.
 const longestName = 64
 
-// of returns the bytes as a string. It returns a stored string if it was seen recently.
-func (n *names) of(raw []byte) string {
+// intern returns the bytes as a string. It returns a stored string if it was seen recently.
+func (n *names) intern(raw []byte) string {
 	if len(raw) > longestName {
 		return string(raw)
 	}
@@ -139,7 +139,7 @@ func (s *scanner) unquote(quoted []byte, escaped bool) (string, error) {
 		}
 		return v, nil
 	}
-	return s.names.of(quoted[1 : len(quoted)-1]), nil
+	return s.names.intern(quoted[1 : len(quoted)-1]), nil
 }
 
 func text[T ~string](s *scanner) (T, error) {

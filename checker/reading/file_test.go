@@ -88,7 +88,7 @@ func FuzzRead(f *testing.F) {
 		case err == nil && len(file.History.Events) == 0:
 			t.Fatal("nothing was read")
 		case err == nil:
-			of(file.History)
+			prepare(file.History)
 		}
 	})
 }

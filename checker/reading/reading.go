@@ -17,8 +17,8 @@ type removed struct {
 	Nested   int // acquires by an owner that already held the lock
 }
 
-// of prepares h for the laws: it interprets failed releases as the header's Reading says, and removes nested acquires
-// if the header says that acquires nest. It does not change h. The remaining events keep their index.
+// prepare prepares h for the laws: it interprets failed releases as the header's Reading says, and removes nested
+// acquires if the header says that acquires nest. It does not change h. The remaining events keep their index.
 //
 // Under history.Strict, a release that failed released nothing: its call and its return are removed. A release with an
 // unknown outcome may have released the lock, so it ends the section when it is called, as under history.Default.
@@ -26,7 +26,7 @@ type removed struct {
 // The nested acquires of an owner are removed, and so are as many of its releases. A nested acquire that has a lease
 // becomes an extension. The owner is the attempt, or the process if no attempt is named. An exclusive acquire during a
 // shared hold is not nested.
-func of(h *history.History) (*history.History, removed) {
+func prepare(h *history.History) (*history.History, removed) {
 	n := nesting{events: h.Events, drop: map[int]bool{}, becomes: map[int]history.F{}, tasks: map[taskName]*task{}}
 	var left removed
 	if h.Header.Reading == history.Strict {

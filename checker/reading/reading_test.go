@@ -110,7 +110,7 @@ func TestReadingsAreReadAsWritten(t *testing.T) {
 			{Reading: history.Strict, Reentrant: true}} {
 			h.Header.Recording = rec
 			before := fmt.Sprint(h.Events)
-			read, _ := of(h)
+			read, _ := prepare(h)
 			f := checker.Check(read).Of(checker.MutualExclusion)
 			want := overlapAsWritten(h)
 			if (f.Outcome == checker.Violated) != want {
@@ -118,7 +118,7 @@ func TestReadingsAreReadAsWritten(t *testing.T) {
 					h.Events, read.Events)
 			}
 			if rec.Reentrant {
-				read, _ := of(named(h))
+				read, _ := prepare(named(h))
 				if f := checker.Check(read).Of(checker.MutualExclusion); (f.Outcome == checker.Violated) != want {
 					t.Fatalf("seed %d, %+v, with names: %v (%s), by definition %t\n%v\n%v", seed, rec, f.Outcome,
 						f.Explanation, want, h.Events, read.Events)
@@ -127,7 +127,7 @@ func TestReadingsAreReadAsWritten(t *testing.T) {
 			if fmt.Sprint(h.Events) != before {
 				t.Fatalf("seed %d: the history has changed", seed)
 			}
-			if again, left := of(read); rec.Reading == history.Strict && left.Releases > 0 ||
+			if again, left := prepare(read); rec.Reading == history.Strict && left.Releases > 0 ||
 				!reflect.DeepEqual(again.Events, read.Events) {
 				t.Fatalf("seed %d, %+v: read twice, it is another", seed, rec)
 			}
@@ -158,7 +158,7 @@ func TestNestedLeasesExtendTheOuterOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	read, left := of(h)
+	read, left := prepare(h)
 	if left.Nested != 1 || len(read.Events) != 6 {
 		t.Errorf("%d nested acquires, %d events left", left.Nested, len(read.Events))
 	}
@@ -169,7 +169,7 @@ func TestNestedLeasesExtendTheOuterOne(t *testing.T) {
 		}
 	}
 	h.Events[3].Grant.Until = 15
-	read, _ = of(h)
+	read, _ = prepare(h)
 	if f := checker.Check(read).Of(checker.LeaseExclusion); f.Outcome != checker.Holds {
 		t.Errorf("%v: %s", f.Outcome, f.Explanation)
 	}
@@ -261,7 +261,7 @@ func TestAReleaseThatFailedIsTheOneOfItsAttempt(t *testing.T) {
 		e.Index, e.Time, e.Process, e.F, e.Lock = i, history.Time(i), "client-1", history.Release, "orders"
 		h.Events = append(h.Events, e)
 	}
-	read, left := of(h)
+	read, left := prepare(h)
 	if left.Releases != 1 || len(read.Events) != 2 || read.Events[0].Index != 0 || read.Events[1].Index != 3 {
 		t.Errorf("%+v of %+v", left, read.Events)
 	}

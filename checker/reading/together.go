@@ -59,7 +59,7 @@ func Together(files []*File, o Options) (h *history.History, notes []string, err
 	} else if err != nil {
 		return nil, nil, err
 	}
-	h, left := of(merged)
+	h, left := prepare(merged)
 	for i := range h.Events {
 		h.Events[i].Index = i
 	}

@@ -237,7 +237,7 @@ func (p *part) explained(v view, end int) linear.Answer {
 			to.Steps = append(to.Steps, linear.Step{Register: p.registers[s.register], Write: s.write,
 				Value: p.values[s.value]})
 		}
-		if to.Call, to.Return = p.between(o, v); to.Optional {
+		if to.Call, to.Return = p.bounds(o, v); to.Optional {
 			to.Return = linear.Forever
 		}
 		list = append(list, to)
@@ -245,9 +245,9 @@ func (p *part) explained(v view, end int) linear.Answer {
 	return linear.Transactions(initial, list)
 }
 
-// between returns the call and the return of an operation. They are positions or, if clock errors matter, the earliest
+// bounds returns the call and the return of an operation. They are positions or, if clock errors matter, the earliest
 // possible time of the call and the latest possible time of the return.
-func (p *part) between(o *operation, v view) (call, returned int64) {
+func (p *part) bounds(o *operation, v view) (call, returned int64) {
 	at := o.last
 	if v.early || v.clocks {
 		at = o.first

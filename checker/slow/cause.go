@@ -86,7 +86,7 @@ func (r *reading) keyless(w *window) bool {
 		if i >= w.ok || e.Of != w.attempt && r.owner(i) != w.process {
 			continue
 		}
-		gone := slices.ContainsFunc(r.Events[i:max(i, r.asked(w))], func(o history.Event) bool {
+		gone := slices.ContainsFunc(r.Events[i:max(i, r.neededUntil(w))], func(o history.Event) bool {
 			return o.F == history.KeyGone && o.Lock == w.lock && o.Of == e.Of
 		})
 		var earlier *section // the latest section of that attempt
@@ -109,10 +109,10 @@ func (r *reading) keyless(w *window) bool {
 	return any
 }
 
-// asked returns the position up to which an earlier attempt's key must exist for a window to be able to depend on it.
-// In a service with one replicated log, this is the call of the window's acquire. Otherwise, it is the position of the
-// window.
-func (r *reading) asked(w *window) int {
+// neededUntil returns the position up to which an earlier attempt's key must exist for a window to be able to depend on
+// it. In a service with one replicated log, this is the call of the window's acquire. Otherwise, it is the position of
+// the window.
+func (r *reading) neededUntil(w *window) int {
 	if r.Header.Service.Kind().OneLog {
 		return w.call
 	}
@@ -188,7 +188,7 @@ func (r *reading) earlierKey(w *window, except history.Attempt) history.Attempt 
 		if setter != nil && setter.release <= i { // its release put the key back
 			continue
 		}
-		if slices.ContainsFunc(r.Events[i:max(i, r.asked(w))], func(o history.Event) bool {
+		if slices.ContainsFunc(r.Events[i:max(i, r.neededUntil(w))], func(o history.Event) bool {
 			return o.F == history.KeyGone && o.Lock == w.lock && o.Of == e.Of
 		}) {
 			return ""

@@ -30,7 +30,7 @@ func (k *keys) reset() { k.at.reset() }
 // liveAt returns the current key with the lock and the member that a record names. All members of a service share their
 // keys, whichever of them made the record.
 func (t *Trace) liveAt(e *history.Event) *liveKey {
-	return t.live.at.of(place{t.Keeper(e.Process), e.Lock, e.Member})
+	return t.live.at.pointer(place{t.Keeper(e.Process), e.Lock, e.Member})
 }
 
 // Keeper returns the process that stores the keys a server records: the service if the server is a member of one, and
@@ -69,14 +69,14 @@ func (k *keys) promote(f *Fault) {
 	}
 	for p := range k.at.number {
 		if p.server == f.To[0] {
-			*k.at.of(p) = liveKey{}
+			*k.at.pointer(p) = liveKey{}
 		}
 	}
 	for p := range k.at.number {
 		if p.server == f.On[0] {
-			key := *k.at.of(p)
+			key := *k.at.pointer(p)
 			p.server = f.To[0]
-			*k.at.of(p) = key
+			*k.at.pointer(p) = key
 		}
 	}
 }

@@ -36,16 +36,16 @@ func (r *residue) Reset() {
 // note updates the remaining keys with one record. Servers of one unit, such as a master and its replicas, share one
 // entry.
 func (r *residue) note(e *history.Event, unit history.Process) {
-	k := r.there.of(place{unit, e.Lock, e.Member})
+	k := r.there.pointer(place{unit, e.Lock, e.Member})
 	switch {
 	case e.F == history.KeySet && k.there:
 		k.of = e.Of
 	case e.F == history.KeySet:
 		*k = owned{true, e.Of}
-		*r.keys.of(shelf{e.Lock, unit})++
+		*r.keys.pointer(shelf{e.Lock, unit})++
 	case e.F == history.KeyGone && k.there && k.of == e.Of:
 		k.there = false
-		*r.keys.of(shelf{e.Lock, unit})--
+		*r.keys.pointer(shelf{e.Lock, unit})--
 	}
 }
 
@@ -66,7 +66,7 @@ func (t *Trace) FreeQuorum(a *Ask, end int) bool {
 		}
 	}
 	for _, s := range t.History.Header.Servers {
-		if u := t.Unit(s); *r.keys.of(shelf{lock, u}) > 0 {
+		if u := t.Unit(s); *r.keys.pointer(shelf{lock, u}) > 0 {
 			add(u)
 		}
 	}

@@ -278,7 +278,7 @@ func (t *Trace) acquire(i int, e *history.Event) {
 		p.asks = append(p.asks, n)
 		return
 	}
-	n := t.asked(p, l, e)
+	n := t.openAsk(p, l, e)
 	// a history from another program may record only outcomes: assume that the call was made when it returned
 	if n < 0 {
 		n = int32(len(t.Asks))
@@ -302,10 +302,10 @@ func (t *Trace) acquire(i int, e *history.Event) {
 	}
 }
 
-// asked finds the open acquire of lock l that an event completes. It removes the acquire from the list of p and returns
-// it, or returns -1 if there is none. It prefers the acquire of the same task whose call names the event's attempt.
-// Otherwise it takes the task's oldest acquire, but only if either the call or the event names no attempt.
-func (t *Trace) asked(p *processTrace, l int32, e *history.Event) int32 {
+// openAsk finds the open acquire of lock l that an event completes. It removes the acquire from the list of p and
+// returns it, or returns -1 if there is none. It prefers the acquire of the same task whose call names the event's
+// attempt. Otherwise it takes the task's oldest acquire, but only if either the call or the event names no attempt.
+func (t *Trace) openAsk(p *processTrace, l int32, e *history.Event) int32 {
 	found := -1
 	for i, n := range p.asks {
 		if t.Asks[n].Lock != l || t.Asks[n].Task != e.Task {

@@ -36,7 +36,7 @@ func newCompare() *cobra.Command {
 			if measured.Interrupted {
 				standing = document.Undecided
 			}
-			report := &compare.Report{Comparison: measured, Files: f.Out, Repeat: again(measure.Runs, f.Out)}
+			report := &compare.Report{Comparison: measured, Files: f.Out, Repeat: repeatComparison(measure.Runs, f.Out)}
 			return f.Emit(report.Document(), standing)
 		},
 	}
@@ -47,8 +47,8 @@ func newCompare() *cobra.Command {
 	return c
 }
 
-// again returns the command that repeats the comparison.
-func again(seeds int, out string) string {
+// repeatComparison returns the command that repeats the comparison.
+func repeatComparison(seeds int, out string) string {
 	call := fmt.Sprintf("%s compare --seeds %d", output.Program(), seeds)
 	if out != "" {
 		call += " --out " + output.Word(out)

@@ -215,8 +215,8 @@ func (h *house) ask(of types.Type) {
 	}
 }
 
-// asked reports whether an interface requires m, a method of an exported type.
-func (h *house) asked(m *types.Func) bool {
+// isRequired reports whether an interface requires m, a method of an exported type.
+func (h *house) isRequired(m *types.Func) bool {
 	of := m.Signature().Recv().Type()
 	if _, is := of.(*types.Pointer); !is {
 		of = types.NewPointer(of)
@@ -230,7 +230,7 @@ func (h *house) enliven() {
 		m, _ := o.(*types.Func)
 		switch method := m != nil && m.Signature().Recv() != nil; {
 		case h.used[name], slices.Contains(forUsers, roomOf(o)), slices.Contains(testsOnly, roomOf(o)),
-			method && h.asked(m):
+			method && h.isRequired(m):
 			h.liven(name)
 		}
 	}
