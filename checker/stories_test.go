@@ -12,8 +12,9 @@ import (
 )
 
 // TestStoriesStayAsTheyAre compares the explanations of random runs with a file, so that no explanation changes
-// unnoticed. The tests of package claims check whether explanations are true. Continuous integration compares the
-// explanations of the first round, with which the file begins, and a developer's machine only the first of these.
+// unnoticed. The tests of package claims check whether explanations are true. In continuous integration, the test
+// compares only the explanations of the first round, with which the file begins. On a developer's machine, it compares
+// only the first of these.
 func TestStoriesStayAsTheyAre(t *testing.T) {
 	const enough = 30_000 // bytes of stories that are compared every day
 	rounds, path := 1, filepath.Join("testdata", "stories.txt")

@@ -71,7 +71,7 @@ func Sample[T any](t testing.TB, list []T) (some []T) {
 	return some
 }
 
-// ThoroughOnly skips a test that has no useful everyday size, except in continuous integration and in a full run.
+// ThoroughOnly skips a test that has no useful everyday size, unless this is continuous integration or a full run.
 func ThoroughOnly(t testing.TB) {
 	t.Helper()
 	if !Thorough() {
@@ -79,8 +79,8 @@ func ThoroughOnly(t testing.TB) {
 	}
 }
 
-// OneIn skips a subtest, except in continuous integration, in a full run, and if it is one of those that are tried
-// every day: about one of n, chosen by a hash of its name.
+// OneIn skips most subtests, unless this is continuous integration or a full run. About one subtest in n is always
+// tried; a hash of the subtest's name decides which.
 func OneIn(t testing.TB, n uint32) {
 	t.Helper()
 	h := fnv.New32a()

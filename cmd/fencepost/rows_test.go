@@ -18,8 +18,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// eachReport changes scenarios of the catalog (by default every third) with the function change, runs them, and
-// passes their reports to look.
+// eachReport changes scenarios of the catalog with the function change, runs them, and passes their reports to the
+// function look. It takes every scenario in a full run, and otherwise only some of them.
 func eachReport(t *testing.T, change func(*scenarios.Scenario), look func(s *scenarios.Scenario, run *single.Run)) {
 	t.Helper()
 	for i, name := range scenarios.Names() {
