@@ -169,7 +169,7 @@ func crowdsByChoices(spans, permits int, pairs [][]int) (crowds [][]int) {
 func TestCrowdsAreCertainAsByChoices(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 3))
 	seen := map[string]int{}
-	for round := range testkit.Size(2_500, 10_000, 100_000) {
+	for round := range testkit.Size(5_000, 10_000, 100_000) {
 		h := grants(r, 3+round%6)
 		h.Header.Permits = 2 + round%2
 		h.Header.ClockError = max(h.Header.ClockError, 1)

@@ -205,7 +205,7 @@ func format(events []history.Event) (text string) {
 // TestEverySmallHistoryIsJudgedAsDefined checks all histories of three processes and five events (six events in a full
 // run).
 func TestEverySmallHistoryIsJudgedAsDefined(t *testing.T) {
-	length := testkit.Size(2, 5, 6)
+	length := testkit.Size(5, 5, 6)
 	seen := map[checker.Outcome]int{}
 	var grow func(events []history.Event)
 	grow = func(events []history.Event) {
