@@ -196,8 +196,8 @@ func (t *judge) blameStory(p history.Process, why blame) string {
 		s.WriteString(sentence(" But an extension of %s did not get through in time%s.", p,
 			t.faultText(why.faults...)))
 	case why.cause.Detail == ByLatePacket:
-		s.WriteString(sentence(" But a %s of %s was delayed%s, and it waited inside for the answer.", why.held.f, p,
-			t.faultText(why.faults...)))
+		s.WriteString(sentence(" But a %s of %s was delayed%s, and the client waited for the answer inside its "+
+			"critical section.", why.held.f, p, t.faultText(why.faults...)))
 	}
 	return s.String()
 }

@@ -46,7 +46,7 @@ func init() {
 func (t *judge) faultTolerance(f *Finding) {
 	h := &t.History.Header
 	if !h.StatesQuorum() || h.Bound <= 0 {
-		f.unchecked("The header states no servers, quorum and bound.")
+		f.unchecked("The header does not state the servers, a quorum and a bound.")
 		return
 	}
 	judged := 0

@@ -197,7 +197,7 @@ func (t *judge) comparison(c Cause, at int) string {
 		return " The server compared only a part of the owner value before it acted."
 	case h.Service.Kind().Revisions && h.OnlyMember() && h.Applies(history.OwnerCheck) && emptied != nil:
 		return " The server compared the revision at which the key was put, " +
-			"but revisions had begun anew with an empty disk" + t.faultText(emptied) + "."
+			"but revisions had started over with an empty disk" + t.faultText(emptied) + "."
 	}
 	return t.measured(c, e)
 }

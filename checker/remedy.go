@@ -320,7 +320,8 @@ var remedies = map[CauseKind][]advice{
 		growingTokens,
 	},
 	CauseNotRecorded: {
-		{text: "Record the servers' key-set and key-gone and the servers that each grant counted, then check again.",
+		{text: "Record the servers' key-set and key-gone events, and which servers each grant counted. Then check " +
+			"again.",
 			only: anyRedis, when: isRecorded},
 		{text: "Simulate the same plan, which shows the cause: real members do not report why a key disappears.",
 			only: consensus, when: isRecorded},
@@ -386,7 +387,7 @@ var remedies = map[CauseKind][]advice{
 		{text: "Limit the work in the section by a timeout, and then release: " +
 			"the lock is renewed for as long as its client lives.", only: consensus},
 	},
-	StuckBehindItself: {{text: "Before asking for a lock again, give up an earlier hold of it: " +
+	StuckBehindItself: {{text: "Before asking for a lock again, release any earlier hold on it: " +
 		"delete the client's key, or stop working and let the session end."}},
 	StuckInCycle: {{text: "Take locks in one fixed order, parents before children, or give up after a timeout, " +
 		"release, and retry after a random delay."}},
@@ -480,7 +481,7 @@ var remedies = map[CauseKind][]advice{
 			when: func(s *situation) bool { return s.stood }},
 		{text: "Find out what happened to the key: it was gone before its lease had ended.",
 			when: func(s *situation) bool { return s.went }},
-		{text: "Record the servers' key-set and key-gone: they show whether the key was still there.",
+		{text: "Record the servers' key-set and key-gone events: they show whether the key was still there.",
 			when: all(isRecorded, func(s *situation) bool { return !s.stood && !s.went })},
 	},
 	ReleaseWithoutEffect: {

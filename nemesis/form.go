@@ -49,7 +49,7 @@ func Usage() []string {
 		"WHEN: at DURATION (drift: from DURATION), or at POINT, after POINT, after the 2nd POINT, "+
 			"after POINT by PROCESS, or at MESSAGE (as it leaves), after MESSAGE (as it arrives)",
 		"MESSAGE: [the answer to] the [2nd] COMMAND of PROCESS [to PROCESS] [in attempt NUMBER]; "+
-			"where the fault names the client also its COMMAND")
+			"or, if the fault names the client, its COMMAND")
 }
 
 // String prints the fault as a line that Parse reads.

@@ -26,7 +26,7 @@ var ShutDown = register(definition{
 			if len(n.Consensus) == 0 && len(n.Groups) == 0 {
 				return ""
 			}
-			return "other servers are notified immediately, and act at a time that depends on its start"
+			return "other servers are notified immediately, and act at a time that depends on the fault's start"
 		},
 	},
 })

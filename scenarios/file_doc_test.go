@@ -193,9 +193,9 @@ func TestDefaultsInWords(t *testing.T) {
 			"so several members of ZooKeeper add `sync-limit` times `tick-time`, " +
 			"and Consul adds `raft-multiplier` seconds",
 		"work.start": "the client's start according to stagger", // checked by TestOverridesChangeOnlyWhatTheyName
-		"mix.pause":  "TTL / 100 to 3 TTL", "mix.jump": "TTL / 100 to 3 TTL", "mix.delay": "TTL / 1000 to 3 TTL",
-		"mix.slow-fsync": "TTL / 100 to TTL / 2", "mix.outage": "TTL / 100 to 3 TTL",
-		"mix.downtime": "TTL / 100 to 2 TTL",
+		"mix.pause":  "TTL/100 to 3 × TTL", "mix.jump": "TTL/100 to 3 × TTL", "mix.delay": "TTL/1000 to 3 × TTL",
+		"mix.slow-fsync": "TTL/100 to TTL/2", "mix.outage": "TTL/100 to 3 × TTL",
+		"mix.downtime": "TTL/100 to 2 × TTL",
 		// checked by TestMixDefaults
 		"mix.weights": "see below", "mix.points": "all", "mix.within": "see below", "mix.without": "none",
 		"mix.with": "none", // checked by TestAdditionsToTheMixAreDrawn

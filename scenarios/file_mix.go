@@ -34,12 +34,12 @@ func (f *file) mixFields(m *draw.Mix) []field {
 				"in addition to those of `weights`, each as often as the average kind in `weights`. " +
 				"Kinds that are off by default are drawn only if they are listed here or if one of `faults` " +
 				"is of that kind"}},
-		span("pause", &m.Pause, "TTL / 100 to 3 TTL", "how long pauses are"),
-		span("jump", &m.Jump, "TTL / 100 to 3 TTL", "how far clocks jump, forward or backward"),
-		span("delay", &m.Delay, "TTL / 1000 to 3 TTL", "how late messages are"),
-		span("slow-fsync", &m.Fsync, "TTL / 100 to TTL / 2", "how much longer an fsync takes"),
-		span("outage", &m.Outage, "TTL / 100 to 3 TTL", "how long cuts, drifts, slow links and slow fsyncs last"),
-		span("downtime", &m.Downtime, "TTL / 100 to 2 TTL", "how long a server is down"),
+		span("pause", &m.Pause, "TTL/100 to 3 × TTL", "how long pauses are"),
+		span("jump", &m.Jump, "TTL/100 to 3 × TTL", "how far clocks jump, forward or backward"),
+		span("delay", &m.Delay, "TTL/1000 to 3 × TTL", "how late messages are"),
+		span("slow-fsync", &m.Fsync, "TTL/100 to TTL/2", "how much longer an fsync takes"),
+		span("outage", &m.Outage, "TTL/100 to 3 × TTL", "how long cuts, drifts, slow links and slow fsyncs last"),
+		span("downtime", &m.Downtime, "TTL/100 to 2 × TTL", "how long a server is down"),
 		{name: "drift", read: save(&m.PPM, f.Rate),
 			doc: doc{values: "1ppm to 500000ppm", standard: "`100000ppm`", meaning: "the largest drift, " +
 				"fast or slow"}},
@@ -58,8 +58,8 @@ func (f *file) mixFields(m *draw.Mix) []field {
 		{name: "points", read: func(n ast.Node) { f.readPoints(n, m) },
 			doc: doc{values: "list of points", standard: "all", meaning: "the points at which faults strike"}},
 		{name: "passes", read: save(&m.Passes, f.Whole(1, maxCount)),
-			doc: doc{values: "1 to 10000", standard: "`3`", meaning: "up to which passing of a point a fault may " +
-				"strike: with 3, at the first, second or third"}},
+			doc: doc{values: "1 to 10000", standard: "`3`", meaning: "the last passing of a point at which a fault " +
+				"may strike: with 3, a client's first, second or third passing of the point"}},
 		{name: "messages", read: save(&m.Messages, f.Whole(1, nemesis.MaxNumber)), doc: doc{
 			values: "1 to 1000000", standard: "`12`",
 			meaning: "the highest number of a message or reply that a fault names; " +

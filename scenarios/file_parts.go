@@ -58,7 +58,7 @@ func (f *file) serverFields() []field {
 			meaning: "the key events for which Redis publishes messages, " +
 				"to `__keyspace@0__:KEY` (`K`) and `__keyevent@0__:EVENT` (`E`). " +
 				"They are for your own locks that listen to them; CONFIG SET changes the classes"}},
-		field{name: "maxmemory-policy", instead: "servers never run out of memory by themselves: " +
+		field{name: "maxmemory-policy", instead: "servers never run out of memory on their own: " +
 			"an eviction is a fault, such as `evict key of LOCK on redis-1 at 3s` under faults"})
 	return slices.Insert(fields, len(backends),
 		field{name: "persistence", read: f.readPersistence, fields: f.persistenceFields,

@@ -53,7 +53,7 @@ var workKeys = []format.Key[Work]{
 			"like code that commits its transaction after the release; not with nested"),
 	format.Switch("nested", func(w *Work) *bool { return &w.Nested }, false,
 		"the code that writes to the resource acquires the lock again and then releases it, "+
-			"like a function that takes its own lock"),
+			"like a function that acquires the lock itself although its caller already holds it"),
 }
 
 // maxTasks is the maximum number of tasks of a client.

@@ -140,11 +140,11 @@ func (f *starterFile) servers() {
 	f.line("servers:")
 	f.line("  %s: %d", f.def.Backend, f.count())
 	if Persists(f.def.Backend) {
-		f.prose("  ", "when written data reaches the disk: everysec, always or no; persistence: none keeps nothing")
+		f.prose("  ", "when written data reaches the disk: everysec, always or no (with \"persistence: none\", never)")
 		f.offer("  ", "servers.persistence", "{append-fsync: everysec}")
 		f.prose("  ", "replicas of each master, and a Sentinel that promotes one when its master is down")
 		f.offer("  ", "servers.replicas", "1")
-		f.prose("  ", "on: three masters or more form a Redis Cluster, which replaces a master without a Sentinel")
+		f.prose("  ", "on: three or more masters form a Cluster, which replaces a failed master without a Sentinel")
 		f.offer("  ", "servers.cluster", "off")
 		if f.cluster() {
 			f.prose("  ", "how long a member of a Cluster must be silent before the others replace it")
@@ -267,7 +267,7 @@ func (f *starterFile) work() {
 
 func (f *starterFile) faults() {
 	first := f.holder()
-	f.line("faults:                        # what goes wrong; show format has all kinds")
+	f.line("faults:                        # what goes wrong; fencepost show format lists all kinds")
 	pause := 30 * time.Second
 	config := &locks.Config{}
 	if f.def.Defaults(config); f.def.Lasts(config) >= pause {

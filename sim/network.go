@@ -86,7 +86,7 @@ func (p *Process) conn(name Conn) *conn {
 	}
 	server := p.w.byName[name.Server]
 	if server == nil || server.server == nil {
-		panic("sim: " + string(p.id) + " calls " + string(name.Server) + ", which is no server")
+		panic("sim: " + string(p.id) + " calls " + string(name.Server) + ", which is not a server")
 	}
 	c := p.w.newConn(p, server)
 	c.name, c.fresh, c.opened = name, at >= 0, at >= 0

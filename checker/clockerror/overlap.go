@@ -351,8 +351,9 @@ func overlap(t *trace.Trace, what string, sections bool) string {
 // unknown says what is unknown about a critical section (true) or a lease (false) that was in progress when the record
 // of its process ended.
 var unknown = map[bool]string{
-	true:  "was inside a critical section then; whether it was still inside when %s entered at %v is not known",
-	false: "its lease ran then; whether it had released when %s was granted its own at %v is not known",
+	true: "was inside a critical section then; it is not known whether it was still inside when %s entered at %v",
+	false: "its lease had not ended then; it is not known whether it had been released when " +
+		"%s was granted a lease at %v",
 }
 
 func processOf(t *trace.Trace, spans []trace.Span, x *interval) history.Process {

@@ -20,7 +20,7 @@ const mostEvents = 1 << 24
 
 // errTooMany reports that a history has more than mostEvents events.
 var errTooMany = fmt.Errorf("more than %d events, the maximum for one history: "+
-	"judge a shorter time, or a part of the locks", mostEvents)
+	"judge a shorter period or fewer locks", mostEvents)
 
 // Decode reads what Encode writes. It also reads histories of other systems. In these, the header, server records and
 // grants may be absent. Events may leave out the index, which is then one more than the index of the previous event.
@@ -103,7 +103,7 @@ func (r *ending) Read(p []byte) (int, error) {
 func (h *History) readLine(text []byte, n int, next *int, names *names) (err error) {
 	if bytes.HasPrefix(text, []byte(`{"header"`)) {
 		if n != 1 {
-			return errors.New("a header may stand only on the first line")
+			return errors.New("a header is allowed only on the first line")
 		}
 		return readHeader(text, &h.Header)
 	}
@@ -404,7 +404,7 @@ func settle(e *Event, g *Grant, has keys) error {
 		return e.wrongCrash()
 	}
 	if key := has.lacks("since", "granted", "until"); key != "" {
-		return fmt.Errorf("a grant needs since, granted and until: no %q", key)
+		return fmt.Errorf("a grant needs since, granted and until: %q is missing", key)
 	}
 	of := *g
 	e.Grant = &of
@@ -435,7 +435,7 @@ func readField(s *scanner, key string, e *Event, p *parts) (err error) {
 		e.Shared, err = s.boolean()
 	case "task":
 		if e.Task, err = number[Task](s); err == nil && e.Task < 1 {
-			err = fmt.Errorf("want a number of 1 or more, found %d", e.Task)
+			err = fmt.Errorf("expected a number of 1 or more, found %d", e.Task)
 		}
 	case "attempt":
 		e.Attempt, err = text[Attempt](s)

@@ -59,7 +59,7 @@ func (f *forms) next() (text []byte, line int, err error) {
 				return nil, f.line, err
 			}
 		default:
-			return nil, f.line, fmt.Errorf("want an operation (a map in braces), found %s", f.found(c))
+			return nil, f.line, fmt.Errorf("expected an operation (a map in braces), found %s", f.found(c))
 		}
 	}
 }
@@ -89,7 +89,7 @@ func (f *forms) tag() error {
 			f.newline(c)
 			return nil
 		case c <= ' ' || c == '{' || c == '"':
-			return fmt.Errorf("want the name of a record after #, found %s", f.found(c))
+			return fmt.Errorf("expected the name of a record after #, found %s", f.found(c))
 		}
 	}
 	return errors.New("the name of a record after # is too long")
@@ -105,7 +105,7 @@ func (f *forms) ignore() error {
 		case c == '{':
 			return f.form(c)
 		case !isBlank(c):
-			return fmt.Errorf("want a map after #_, found %s", f.found(c))
+			return fmt.Errorf("expected a map after #_, found %s", f.found(c))
 		}
 		f.newline(c)
 	}
@@ -127,7 +127,7 @@ func (f *forms) form(open byte) error {
 			closes = append(closes, closing(c))
 		case '}', ']', ')':
 			if last := closes[len(closes)-1]; c != last {
-				return fmt.Errorf("want '%c', found '%c'", last, c)
+				return fmt.Errorf("expected '%c', found '%c'", last, c)
 			}
 			closes = closes[:len(closes)-1]
 		case '"', ';', '\\':

@@ -110,14 +110,14 @@ func TestBadEDNIsRefusedWithLineAndReason(t *testing.T) {
 		{goodEDN + "{:type :ok, :f :lost, :process 0, :time 3}", "1 of 2 operations state no :time"},
 		{"{:type :ok, :f :lost, :process}", "line 1: not EDN: "},
 		{"{:type :ok, :type :ok, :process 1 2}", "line 1: not EDN: "},
-		{"{:type :ok, :f (], :process 0}", "line 1: want ')', found ']'"},
+		{"{:type :ok, :f (], :process 0}", "line 1: expected ')', found ']'"},
 		{"{\"time\": 1}", "line 1: not EDN: "},
-		{"é", "line 1: want an operation (a map in braces), found 'é'"},
-		{"\x00\x01", `line 1: want an operation (a map in braces), found '\x00'`},
+		{"é", "line 1: expected an operation (a map in braces), found 'é'"},
+		{"\x00\x01", `line 1: expected an operation (a map in braces), found '\x00'`},
 		{"[" + goodEDN + "] 5", `line 2: '5' after the end of the history`},
-		{goodEDN + "]", `line 2: want an operation (a map in braces), found ']'`},
-		{"#{1 2}", `line 1: want the name of a record after #, found '{'`},
-		{"#_ 5", `line 1: want a map after #_, found '5'`},
+		{goodEDN + "]", `line 2: expected an operation (a map in braces), found ']'`},
+		{"#{1 2}", `line 1: expected the name of a record after #, found '{'`},
+		{"#_ 5", `line 1: expected a map after #_, found '5'`},
 		{"#" + strings.Repeat("x", 200), "line 1: the name of a record after # is too long"},
 		{"{" + strings.Repeat("[", 200), "line 1: brackets are nested more than 100 deep"},
 		{"{:a \"" + strings.Repeat("x", 2<<20) + "\"}", "line 1: an operation of more than 1048576 bytes"},
@@ -149,7 +149,7 @@ func TestWholeNumbersAreReadHoweverEDNWritesThem(t *testing.T) {
 		{"1.5", 0, "is not a whole number"}, {"1.5M", 0, "is not a whole number"},
 		{"15e-1", 0, "is not a whole number"},
 		{"9223372036854775808N", 0, "does not fit in 64 bits"}, {"1e30M", 0, "does not fit in 64 bits"},
-		{"1e17", 0, "may have been rounded: write it as a whole number, without . and exponent"},
+		{"1e17", 0, "may have been rounded: write it as a whole number, without a decimal point or exponent"},
 		{"9223372036854775808", 0,
 			"9223372036854775808 does not fit in 64 bits: EDN writes such a number with an N at its end"},
 		{"1e400", 0, "1e400 is too large for a floating-point number: EDN writes such a number with an M at its end"},
@@ -186,7 +186,7 @@ func TestWholeNumbersAreReadHoweverEDNWritesThem(t *testing.T) {
 			}
 			wrong := c.wrong
 			if key == ":fence" && c.text == "1e30M" { // inside a collection, the library reads a decimal as a float64
-				wrong = "may have been rounded: write it as a whole number, without . and exponent"
+				wrong = "may have been rounded: write it as a whole number, without a decimal point or exponent"
 			}
 			says := "line 1: " + wrong
 			if !strings.HasPrefix(wrong, c.text) {

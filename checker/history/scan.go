@@ -84,7 +84,7 @@ func (s *scanner) peek() byte {
 
 func (s *scanner) expect(c byte) error {
 	if s.peek() != c || s.at == len(s.in) {
-		return s.want("want '" + string(c) + "'")
+		return s.want("expected '" + string(c) + "'")
 	}
 	s.at++
 	return nil
@@ -92,7 +92,7 @@ func (s *scanner) expect(c byte) error {
 
 func (s *scanner) end() error {
 	if s.peek(); s.at < len(s.in) {
-		return s.want("want the end of the line")
+		return s.want("expected the end of the line")
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ func (s *scanner) want(what string) error {
 
 func (s *scanner) str() (string, error) {
 	if s.peek() != '"' {
-		return "", s.want("want text in double quotes")
+		return "", s.want("expected text in double quotes")
 	}
 	from, escaped := s.at, false
 	for i := s.at + 1; i < len(s.in); i++ {
@@ -121,7 +121,7 @@ func (s *scanner) str() (string, error) {
 			return s.unquote(s.in[from:s.at], escaped)
 		case c < ' ':
 			s.at = i
-			return "", s.want("want text without control characters")
+			return "", s.want("expected text without control characters")
 		}
 	}
 	s.at = len(s.in)
@@ -158,9 +158,9 @@ func number[T ~int | ~int64](s *scanner) (T, error) {
 	v, err := whole(digits)
 	switch next := s.peek(); {
 	case len(digits) == 0:
-		return 0, s.want("want a whole number")
+		return 0, s.want("expected a whole number")
 	case next == '.' || next == 'e' || next == 'E':
-		return 0, errors.New("want a whole number, found a fraction or an exponent")
+		return 0, errors.New("expected a whole number, found a fraction or an exponent")
 	case errors.Is(err, strconv.ErrRange) || int64(T(v)) != v:
 		return 0, fmt.Errorf("%s does not fit in 64 bits", digits)
 	case err != nil:
@@ -193,7 +193,7 @@ func (s *scanner) boolean() (bool, error) {
 			return word == "true", nil
 		}
 	}
-	return false, s.want("want true or false")
+	return false, s.want("expected true or false")
 }
 
 func (s *scanner) eventType() (Type, error) {

@@ -89,7 +89,7 @@ type bounded struct {
 
 func (b *bounded) Read(p []byte) (int, error) {
 	if b.left <= 0 {
-		return 0, fmt.Errorf("the file is longer than %d bytes: judge a shorter time, or a part of the locks",
+		return 0, fmt.Errorf("the file is longer than %d bytes: judge a shorter period or fewer locks",
 			int64(mostBytes))
 	}
 	n, err := b.of.Read(p[:min(int64(len(p)), b.left)])

@@ -41,11 +41,11 @@ func TestFilesThatAreNoHistoriesAreRefused(t *testing.T) {
 		{`{"header":{}}`, "h: the file holds no event"},
 		{`{"seed":1}`, `h: line 1: unknown key "seed"`},
 		{"[" + asJSON + ",\n" + asJSON + "]", "h: " + arrayError}, {" [\n {\n " + asJSON[1:] + "]", "h: " + arrayError},
-		{"<html>", "h: line 1: want an operation (a map in braces), found '<'"},
+		{"<html>", "h: line 1: expected an operation (a map in braces), found '<'"},
 		{"{}", "h: line 1: an operation without :type: it needs :type, :f and :process"},
-		{asJSON + "\n" + asEDN, `h: line 2: want text in double quotes, found ':' in column 2`},
+		{asJSON + "\n" + asEDN, `h: line 2: expected text in double quotes, found ':' in column 2`},
 		{asEDN + "\n" + asJSON, `h: line 2: not EDN: `},
-		{asJSON + "\n" + asJSON[:20] + "\n", `h: line 2: "process": want text in double quotes, found the end of the line`},
+		{asJSON + "\n" + asJSON[:20] + "\n", `h: line 2: "process": expected text in double quotes, found the end of the line`},
 	} {
 		if _, err := Read("h", strings.NewReader(c.text)); err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%q: got %v, want %s", c.text, err, c.want)

@@ -45,9 +45,9 @@ func TestFieldsAreInOrderOrSaidNotToBe(t *testing.T) {
 			`release ok has fields of a grant (since, granted, counted), which only ` +
 				`acquire ok and extend ok may have: remove them`, ""},
 		{"a grant without its end", []string{`{"time":9,"process":"a","type":"ok","f":"acquire","since":1,"granted":2}`},
-			`a grant needs since, granted and until: no "until"`, ""},
+			`a grant needs since, granted and until: "until" is missing`, ""},
 		{"an end without its grant", []string{`{"time":9,"process":"a","type":"ok","f":"acquire","until":2}`},
-			`a grant needs since, granted and until: no "since"`, ""},
+			`a grant needs since, granted and until: "since" is missing`, ""},
 		{"counted by servers", []string{grant("acquire", "ok", 9, 7, 8, 20, `,"counted":["s1-replica","s2"]`)}, "", "it is"},
 		{"counted by fewer than a quorum", []string{grant("acquire", "ok", 9, 7, 8, 20, `,"counted":["s2"]`)}, "",
 			"that is a finding: counted without quorum"},

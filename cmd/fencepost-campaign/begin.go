@@ -62,7 +62,7 @@ func (r *request) register(c *cobra.Command) {
 		"with --verify: with several faults, add the next fault to all runs of the earlier ones, "+
 			"not only to distinct runs")
 	f.BoolVar(&r.options.Requests, "requests", false,
-		"with --verify: try each possible fault alone, in the run of --seed and with that run's delays")
+		"with --verify: try each possible fault alone, in the run that --seed selects, with that run's delays")
 	f.BoolVar(&r.options.KeepFaults, "keep-faults", false,
 		"with --verify: keep the scenario's own faults in every run")
 	output.Count(c, &r.options.Budget, "budget", 0, 1, 0,

@@ -21,7 +21,7 @@ type report struct{ output.Frame }
 
 func (r *report) register(c *cobra.Command) {
 	r.Register(c, ", and its other pages next to it")
-	c.Flags().BoolVar(&r.All, "all", false, "report every finding in full, even if they do not fit on the screen")
+	c.Flags().BoolVar(&r.All, "all", false, "report every finding in full, even those that do not fit on the screen")
 	c.Flags().StringVar(&r.Out, "out", "", "keep the campaign and its report in `DIR` (default _runs/campaign-NAME)")
 }
 

@@ -29,8 +29,8 @@ func newWork(to console) *cobra.Command {
 	k, child := crew{place: place{console: to}}, false
 	c := &cobra.Command{
 		Use:   "work",
-		Short: "Work on a campaign, until it is over",
-		Long: `Works on a campaign until it is over, with one process per core. It may be killed at any moment: other
+		Short: "Work on a campaign until it ends",
+		Long: `Works on a campaign until it ends, with one process per core. It may be killed at any moment: other
 workers redo what it was doing.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -231,7 +231,7 @@ func (k *crew) runOne(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() { life.Close() })()
 	if err := json.NewEncoder(life).Encode(k.access); err != nil {
 		// the process has died, which the code below notices
-		k.notice(fmt.Sprintf("cannot send the access to a worker process: %s", err))
+		k.notice(fmt.Sprintf("cannot pass the server's address and credentials to a worker process: %s", err))
 	}
 	for lines := bufio.NewScanner(said); lines.Scan(); {
 		k.notice(strings.TrimPrefix(lines.Text(), "fencepost campaign: "))

@@ -67,7 +67,7 @@ Ctrl-C or the end of --cpu came first.`,
 	f := c.Flags()
 	f.Uint64Var(&j.options.From, "seed", 1, "the first seed")
 	output.Count(c, &j.options.Seeds, "seeds", 100, 1, mostAdviceSeeds,
-		"number of random plans: to search for faults, and to test each change with before it is confirmed")
+		"number of random plans used to search for faults, and to test each change before it is confirmed")
 	f.DurationVar(&j.options.Budget, "cpu", time.Minute,
 		"end the search after this much processor time, such as 5m; 0 means no limit")
 	output.Workers(c, &j.options.Workers, "how many changes to try at once")

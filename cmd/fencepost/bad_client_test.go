@@ -118,7 +118,7 @@ func TestBadClients(t *testing.T) {
 		"missing": {"/no/such/worker", "client-1 could not be started: there is no file /no/such/worker: name the " +
 			"program with its path, or one that is in PATH"},
 		"another processor": {arm, "client-1 could not be started: " + arm + " is built for AARCH64 (64): build it " +
-			"for x86-64"},
+			"for 64-bit x86-64"},
 		"script around the program": {script, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -41,7 +41,7 @@ func newCompare() *cobra.Command {
 		},
 	}
 	f.Register(c, "")
-	output.Count(c, &measure.Runs, "seeds", 100, 1, 0, "how many runs to make for each cell")
+	output.Count(c, &measure.Runs, "seeds", 100, 1, 0, "number of runs for each cell")
 	output.Workers(c, &measure.Workers, "how many cells to run at once")
 	c.Flags().StringVar(&f.Out, "out", "", "write the scenario of each cell to `DIR`")
 	return c

@@ -35,12 +35,12 @@ Exit 1 if a mutant is not caught, or if a sound lock breaks a promise.`,
 	o := &j.Options
 	c.Flags().Uint64Var(&o.First, "seed", 0, "first seed for each mutant and each sound lock")
 	output.Count(c, &o.Seeds, "seeds", 20_000, 0, 0,
-		"maximum number of runs of the search of each mutant; with 0, only the sound locks run")
+		"maximum number of runs in the search for each mutant; with 0, only the sound locks run")
 	output.Count(c, &o.Starts, "starts", 1, 1, 0, "number of start seeds for each mutant")
 	c.Flags().BoolVar(&o.Unaimed, "unaimed", false,
 		"search each mutant a second time, with purely random faults (mix.aimed: 0%), and compare")
 	c.Flags().IntVar(&o.Sound, "sound", 0, "total number of runs of the sound locks (default none)")
-	output.Workers(c, &o.Workers, "how many runs to make at once")
+	output.Workers(c, &o.Workers, "how many runs to execute at once")
 	c.Flags().StringVar(&j.Out, "out", "",
 		"write the scenario of each mutant and each lock to `DIR`\n(default _runs/corpus-SEED-SEEDS-SOUND)")
 	return c

@@ -167,7 +167,7 @@ func (j *liveJob) run() error {
 	defer stop()
 	o.Context = ctx
 	o.Again = func(why error) {
-		fmt.Fprintf(j.problems, "fencepost: %s: the host may have been too busy, so the run is started again\n", why)
+		fmt.Fprintf(j.problems, "fencepost: %s: the host may have been too busy; starting the run again\n", why)
 	}
 	result, err := choice.Run(o, j.plan)
 	if result == nil {

@@ -45,7 +45,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "fencepost",
-		Short: "Does this distributed lock still exclude when things go wrong?",
+		Short: "Does this distributed lock still work when things go wrong?",
 		Long: `Fencepost runs many clients of a distributed lock against simulated servers, lets processes
 pause, clocks jump, servers crash and packets arrive late, and judges the recorded history.
 Same seed, same run.

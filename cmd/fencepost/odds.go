@@ -18,7 +18,7 @@ func newOdds() *cobra.Command {
 	var servers, quorum int
 	c := &cobra.Command{
 		Use:   "odds",
-		Short: "Measure how likely Redlock fails when servers may lose the lock",
+		Short: "Measure how likely Redlock is to fail if servers lose the lock",
 		Long: `While client-1 holds the lock, each of N servers loses it with the given chance: a master
 fails over to a replica that has not received the lock, or, with --by restart, a server
 without persistence restarts. The share of runs in which client-2 also got the lock is

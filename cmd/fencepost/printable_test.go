@@ -239,7 +239,7 @@ func TestTwoDoNotResumeOneExploration(t *testing.T) {
 	}
 	defer other.Close()
 	if said := checkClean(t, "resume", "explore", "--resume", "found"); !strings.HasPrefix(said,
-		"fencepost: another fencepost is writing to the folder found") {
+		"fencepost: another fencepost process is writing to the folder found") {
 		t.Error(said)
 	}
 }

@@ -67,7 +67,7 @@ func newRun() *cobra.Command {
 	c.Flags().StringVar(&client, "client", "", task.ClientUsage)
 	c.Flags().Uint64Var(&j.first, "seed", 1, "seed of the first run")
 	output.Count(c, &j.seeds, "seeds", 1, 1, 0, "number of runs, with consecutive seeds")
-	output.Workers(c, &j.workers, "how many runs to make at once")
+	output.Workers(c, &j.workers, "how many runs to execute at once")
 	c.Flags().StringVar(&shard, "shard", "", output.Usage)
 	c.Flags().StringVar(&planFile, "plan", "", "take faults and seed from a plan `FILE` instead of the scenario")
 	j.register(c)

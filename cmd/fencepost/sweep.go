@@ -70,7 +70,7 @@ it has found; then exit 3 if no assertion failed.`,
 	f.StringSliceVar(&j.laws, "law", nil,
 		"judge this `LAW` (default: those that the scenario promises or names under expect)")
 	f.StringSliceVar(&j.resolution, "resolution", nil,
-		"stop bisecting when the sides of an edge are this close, such as `10ms` (default 1ms, 1 or 1ppm)")
+		"stop bisecting an edge when its two sides are this close, such as `10ms` (default 1ms, 1 or 1ppm)")
 	f.Uint64Var(&j.seed, "seed", 1, "seed of the first run of each point")
 	output.Count(c, &j.seeds, "seeds", 20, 1, 0, "number of runs at each point, with consecutive seeds")
 	output.Count(c, &j.edgeSeeds, "edge-seeds", edgeSeeds, 0, 0,

@@ -74,7 +74,7 @@ Ctrl-C ended it first, or if a promise is undecided.`,
 	f.BoolVar(&o.AllEnds, "all-ends", false, "with several faults, "+
 		"add the next fault to all runs of the earlier ones, not only to distinct runs")
 	f.BoolVar(&o.Requests, "requests", false,
-		"try each possible fault alone, in the run of --seed and with that run's delays")
+		"try each possible fault alone, in the run that --seed selects, with that run's delays")
 	f.BoolVar(&o.KeepFaults, "keep-faults", false, "keep the scenario's own faults in every run")
 	f.StringVar(&j.client, "client", "", task.ClientUsage)
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of back-offs and owner values")
@@ -82,7 +82,7 @@ Ctrl-C ended it first, or if a promise is undecided.`,
 		"stop after this many runs, with the result undecided (default: no limit)")
 	f.DurationVar(&j.time, "time", 0,
 		"stop after this time, with the result undecided, for example 2m (default: no limit)")
-	output.Workers(c, &o.Workers, "how many runs to make at once")
+	output.Workers(c, &o.Workers, "how many runs to execute at once")
 	f.StringVar(&j.Out, "out", "", "write verdict and counterexample to `DIR` (default _runs/verify-SCENARIO-…)")
 	j.Register(c, ", with the picture of a counterexample")
 	return c
@@ -155,7 +155,7 @@ func chosenKinds(scope verify.Scope, names []string) (chosen []nemesis.Kind, err
 		name = strings.ReplaceAll(strings.TrimSpace(name), "-", " ")
 		i := slices.Index(words, name)
 		if i < 0 {
-			return nil, fmt.Errorf("there is no kind of faults %q%s", name, nearestWord(name, words))
+			return nil, fmt.Errorf("unknown kind of fault %q%s", name, nearestWord(name, words))
 		}
 		k := nemesis.Kinds[i]
 		if !scope.Tries(k) {

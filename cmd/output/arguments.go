@@ -53,7 +53,7 @@ func flagValues(kind string) string {
 	case "bool":
 		return "no value, or =true or =false"
 	}
-	return "a text without unpaired quotes" // flags that take a list, which is parsed as CSV
+	return "text without unpaired quotes" // flags that take a list, which is parsed as CSV
 }
 
 // CheckArguments returns an error if an argument contains a control character, so that none gets into a report.

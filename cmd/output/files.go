@@ -78,7 +78,7 @@ func (f *Files) keepOthersOut() error {
 		case err != nil:
 			return fmt.Errorf("cannot write to the folder %s: %w", f.dir, err)
 		case !free:
-			return fmt.Errorf("another fencepost is writing to the folder %s: "+
+			return fmt.Errorf("another fencepost process is writing to the folder %s: "+
 				"wait for it, or name another folder with --out", f.dir)
 		}
 		held, err := lock.Stat()

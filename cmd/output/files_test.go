@@ -106,7 +106,7 @@ func TestOneProcessWritesIntoAFolder(t *testing.T) {
 	first := take(t, dir)
 	second := New()
 	if err := second.Take(dir, "run"); err == nil ||
-		!strings.Contains(err.Error(), "another fencepost is writing to the folder "+dir) {
+		!strings.Contains(err.Error(), "another fencepost process is writing to the folder "+dir) {
 		t.Errorf("%v", err)
 	}
 	second.Close()

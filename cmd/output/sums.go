@@ -82,7 +82,7 @@ func readSums(folder *safefile.Folder) (sums, error) {
 	if text == nil || err != nil {
 		return s, err
 	}
-	damaged := fmt.Errorf("%s is damaged, or not fencepost's: remove it, or name another folder with --out",
+	damaged := fmt.Errorf("%s is damaged or was not written by fencepost: remove it, or name another folder with --out",
 		filepath.Join(folder.Name(), sumsFile))
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	for lines.Scan() {

@@ -23,7 +23,7 @@ func OneRun(o *verify.Options, changed func(flag string) bool) error {
 	for _, flag := range []string{"faults", "delays", "orders", "all-ends"} {
 		if o.Requests && changed(flag) {
 			return fmt.Errorf("--%s cannot be used with --requests: "+
-				"it tries one fault at a time in the run of --seed, with that run's delays", flag)
+				"it tries one fault at a time in the run that --seed selects, with that run's delays", flag)
 		}
 	}
 	return nil

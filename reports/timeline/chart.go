@@ -209,7 +209,7 @@ func (c *chart) frame() {
 	if last > mostEvents {
 		first, last = c.rangeAround(mostEvents)
 		c.Notes = append(c.Notes, fmt.Sprintf("%d of %d events drawn, from %s to %s; "+
-			"the others lie outside this stretch.", last-first, len(events), c.lanes.instant(events[first].Time),
+			"the others lie outside this range.", last-first, len(events), c.lanes.instant(events[first].Time),
 			c.lanes.instant(events[last-1].Time)))
 	}
 	var times []history.Time

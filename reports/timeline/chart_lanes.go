@@ -184,7 +184,7 @@ func (c *chart) captions(client int, lock history.Lock, y int) {
 }
 
 func (c *chart) past(lane *clientLane, from, to history.Time, y int) {
-	c.box("past", from, to, y+24, 6, "", fmt.Sprintf("%s works on without a valid lease\n%s to %s (%s)",
+	c.box("past", from, to, y+24, 6, "", fmt.Sprintf("%s continues to work without a valid lease\n%s to %s (%s)",
 		lane.Process, c.lanes.instant(from), c.lanes.instant(to), text.Lasting(to-from)))
 }
 

@@ -27,7 +27,7 @@ var circumstances = map[string]string{
 	"network.delay":              "what the lock runs on",
 	"network.tail":               "what the lock runs on",
 	"servers.fsync":              "what the lock runs on",
-	"servers.persistence":        "changed by append-fsync in it",
+	"servers.persistence":        "changed through append-fsync, which it contains",
 	"servers.version":            "what the lock runs on",
 	"lock.protocol":              "changed together with the settings that depend on it",
 	"lock.reentrant":             "tried where work.nested acquires the lock again",

@@ -267,7 +267,7 @@ var confirmations = []confirmation{
 	{text: "Never extend a lock by less than is left of it: if such an extension fails on some servers, it shortens " +
 		"the lock on the others.", apply: longExtension},
 	{text: "Cap the number of extensions of one hold.", changes: []string{"lock.extension.limit: 3"}},
-	{text: "Before asking for a lock again, give up an earlier hold of it: delete the client's key, or stop working " +
+	{text: "Before asking for a lock again, release any earlier hold on it: delete the client's key, or stop working " +
 		"and let the session end.",
 		changes: []string{"lock.listener: on"}},
 	{text: "Take locks in one fixed order, parents before children, or give up after a timeout, release, and retry " +
@@ -318,7 +318,7 @@ var confirmations = []confirmation{
 	{text: "After a conflict, read the record again, and release it if it still names this client: a renewal that " +
 		"was under way may have changed it.", changes: []string{"lock.release-on-cancel: on"}},
 	{text: "Let the release name the key that the acquire set.", reason: librariesOnly},
-	{text: "Record the servers' key-set and key-gone: they show whether the key was still there.",
+	{text: "Record the servers' key-set and key-gone events: they show whether the key was still there.",
 		reason: "it is about what others recorded"},
 	{text: "Let the release delete the key that the acquire set, and report an error if nothing was deleted.",
 		changes: []string{"lock.release: script", "lock.extension.mode: checked"}},

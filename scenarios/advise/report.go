@@ -383,7 +383,7 @@ func (a *Report) changes() []document.Block {
 	blocks := []document.Block{t}
 	if n := len(a.Mending) - mostAdvised; n > 0 {
 		blocks = append(blocks, document.Paragraph{
-			Words: fmt.Sprintf("and %s more that %s something; --json lists all", text.Grouped(n),
+			Words: fmt.Sprintf("and %s more that %s at least one violation; --json lists all", text.Grouped(n),
 				map[bool]string{true: "fixes", false: "fix"}[n == 1])})
 	}
 	return append(blocks, document.InText{Block: t.Key()})
@@ -442,9 +442,9 @@ func (a *Report) trials() (all document.Facts) {
 		add("faults", plan)
 	}
 	add("tried", fmt.Sprintf("%s and %s. A change is marked ✓ if the law held %s. "+
-		"It is marked ! if it breaks a law that held before, also in %s under faults of all kinds, "+
+		"It is marked ! if a law that held before is now broken, there or in %s under faults of all kinds, "+
 		"or if a crashed holder now keeps the lock forever. "+
-		"It is marked · if a law still breaks that broke before, or that no lock can keep.",
+		"It is marked · if a law is broken that was broken before or that no lock can keep.",
 		text.Count(a.Singles, "change"), text.Count(a.Pairs, "pair"), a.marked(), text.Count(a.otherRuns(), "run")))
 	return all
 }

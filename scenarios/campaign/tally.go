@@ -20,7 +20,7 @@ type Counts struct {
 	Violated  int `json:"violated"`
 	Undecided int `json:"undecided"`
 	Unchecked int `json:"unchecked"`
-	NotRun    int `json:"not_run,omitempty" doc:"runs left out because of an interruption, if their number is known"`
+	NotRun    int `json:"not_run,omitempty" doc:"runs skipped because of an interruption, if their number is known"`
 	// Excused is the number of Violated runs in which no cause breaks a promise (see checker.Promise).
 	Excused int `json:"not_promised,omitempty" doc:"number of the violated runs in which no cause breaks a promise"`
 }

@@ -158,7 +158,7 @@ var troubles = []Trouble{
 		Text: "The wall clock of a server that the lock depends on jumps ahead by 30 s."},
 	{Name: "power", Title: "power",
 		Text: "A server that the lock depends on loses power and is back immediately; " +
-			"Redis fsyncs each second, its default."},
+			"Redis fsyncs each second, as it does by default."},
 	{Name: "power-always", Title: "power+",
 		Text: "A server that the lock depends on loses power and is back immediately. " +
 			"It fsyncs before each reply, as etcd and ZooKeeper always do."},
@@ -166,7 +166,7 @@ var troubles = []Trouble{
 		Text: "The master or leader is down for 5 s while one replica or follower does not yet know of the lock; " +
 			"another server takes over."},
 	{Name: "partition", Title: "cut off",
-		Text: "The holder is cut off from all lock servers for 30 s, with work to do for longer than its lease."},
+		Text: "The holder is cut off from all lock servers for 30 s, and its work takes longer than its lease."},
 	{Name: "evict", Title: "evicted",
 		Text: "A Redis that the lock depends on runs out of memory and evicts the lock's key. " +
 			"An operator who deletes the key does the same."},
@@ -176,7 +176,7 @@ var troubles = []Trouble{
 		Text: "A minority of the servers, or the master of a pair, is gone for good. " +
 			"A waiting client should get the lock."},
 	{Name: "majority", Title: "majority", Liveness: true,
-		Text: "A majority of the servers, or both of a pair, are gone for good. Nobody can get a lock any more."},
+		Text: "A majority of the servers, or both of a pair, are gone for good. Nobody can get a lock anymore."},
 }
 
 // absent returns the reason why a lock is not run under the trouble with the given name (see Trouble), or "" if it is

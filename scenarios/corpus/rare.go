@@ -222,6 +222,6 @@ func (r *Rare) explanation() string {
 			"its kind break it in %d of %d tries)", s.Fault, s.Places.Broke, s.Places.Tried, places, s.Drawn.Broke,
 			s.Drawn.Tried))
 	}
-	return fmt.Sprintf("Needs %s: %s. Under %d of %d other seeds the same plan breaks the promise.",
+	return fmt.Sprintf("Needs %s: %s. With %d of %d other seeds, the same plan breaks the promise.",
 		text.Count(len(faults), "fault"), text.Join(faults, " and "), r.Often, shrink.OtherSeeds)
 }

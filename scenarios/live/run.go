@@ -149,7 +149,7 @@ func (st *stage) tooLittle() string {
 	if len(st.crashes.keys) == 0 {
 		return ""
 	}
-	return "A client ended by itself before it had finished its work, so too little was tried: " +
+	return "A client ended on its own before it had finished its work, so too little was tried: " +
 		strings.Join(st.crashes.list(), "; ") + "."
 }
 

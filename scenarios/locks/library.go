@@ -45,7 +45,7 @@ func Said(err error) string {
 // it only together with the library's code.
 var library = &Definition{
 	Name:    FromLibrary, // the protocol runs on any backend; the backend determines the service
-	Text:    "a Go library as it is shipped, under scenarios/locktest",
+	Text:    "an unmodified Go library, run by scenarios/locktest",
 	Several: true, Expires: true, Renews: true, Tokens: true,
 	Alike: map[string]string{"permits": permitsAlike},
 	Without: map[string]string{"shared": "remove `shared`: a lock in Go reports which of its holds are shared by a " +

@@ -13,10 +13,10 @@ import (
 
 // These are the errors of Acquire and Extend.
 var (
-	ErrPatience   = errors.New("locks: the lock was not acquired before the patience ran out or all attempts were made")
-	ErrLost       = errors.New("locks: too few servers still know this attempt as owner")
+	ErrPatience   = errors.New("locks: the client ran out of patience or attempts before it acquired the lock")
+	ErrLost       = errors.New("locks: too few servers still consider this attempt the owner")
 	ErrRefused    = errors.New("locks: too few servers accepted the request to extend the lock")
-	ErrUnanswered = errors.New("locks: too few servers replied to know whether the lock was extended")
+	ErrUnanswered = errors.New("locks: too few servers replied, so it is not known whether the lock was extended")
 	ErrLate       = errors.New("locks: the replies arrived after the lock's validity had run out")
 	ErrLimit      = errors.New("locks: the maximum number of extensions was reached")
 )

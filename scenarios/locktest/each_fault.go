@@ -114,10 +114,10 @@ func (p *parent) claim() document.Facts {
 	}
 	l := p.listed
 	facts := document.Facts{{Name: "tried",
-		Value: fmt.Sprintf("each single fault of the run of seed %d without faults: "+
+		Value: fmt.Sprintf("each possible fault by itself, in the run of seed %d: "+
 			"%s, %s", undisturbed, text.Count(len(l.Longest), "place"), text.Count(len(p.runs), "run"))}}
 	if p.finished < len(l.Longest) {
-		facts[0].Value = fmt.Sprintf("single faults of the run of seed %d without faults, at %d of %s: %s",
+		facts[0].Value = fmt.Sprintf("possible faults by themselves, in the run of seed %d, at %d of %s: %s",
 			undisturbed, p.finished, text.Count(len(l.Longest), "place"), text.Count(len(p.runs), "run"))
 	}
 	missed := 0
@@ -129,7 +129,7 @@ func (p *parent) claim() document.Facts {
 		}
 	}
 	if l.Differs {
-		facts = append(facts, document.Fact{Name: "differs", Value: fmt.Sprintf("two runs without faults of seed %d "+
+		facts = append(facts, document.Fact{Name: "differs", Value: fmt.Sprintf("two fault-free runs of seed %d "+
 			"differ: the library draws random numbers that cannot be seeded, or depends on how goroutines are "+
 			"scheduled. Only faults that name a message are tried, which leaves out %s", undisturbed,
 			text.Count(l.Unnamed, "place"))})

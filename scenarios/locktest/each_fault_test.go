@@ -137,7 +137,7 @@ func TestALibraryWhoseRunsDifferIsReported(t *testing.T) {
 		}
 	}
 	summary := strings.Join(strings.Fields(p.summary()), " ")
-	for _, want := range []string{"two runs without faults of seed 1 differ",
+	for _, want := range []string{"two fault-free runs of seed 1 differ",
 		fmt.Sprintf("which leaves out %d places", p.listed.Unnamed), "was never sent"} {
 		if !strings.Contains(summary, want) {
 			t.Errorf("%q is missing in\n%s", want, p.summary())

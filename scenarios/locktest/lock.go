@@ -155,7 +155,7 @@ func (h *host) open(c *Client) Lock {
 	if v := reflect.ValueOf(l); v.Kind() == reflect.Pointer && v.Type().Elem().Size() > 0 {
 		if of, again := h.made[l]; again && of != c.Name {
 			return h.fail(fmt.Errorf("Config.New returned the same Lock for %s as for %s: "+
-				"make one for each, with connections of its own", c.Name, of))
+				"create one for each, with its own connections", c.Name, of))
 		}
 		h.made[l] = c.Name
 	}

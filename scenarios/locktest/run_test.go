@@ -259,7 +259,7 @@ func TestWhatIsWrongWithALockIsReported(t *testing.T) {
 		"panics": {func(context.Context) error { panic("no such pool") },
 			[]string{"Lock of client-2: panic: no such pool", "run_test.go"}},
 		"returns never": {func(context.Context) error { select {} },
-			[]string{"Lock of client-2 did not return within 10m0s after its context was cancelled and its " +
+			[]string{"Lock of client-2 did not return within 10m0s after its context was canceled and its " +
 				"connections were broken"}},
 		"spins": {func(context.Context) error {
 			//lint:ignore SA5002 the loop is endless on purpose
@@ -340,7 +340,7 @@ func TestALockKeepsToItsServers(t *testing.T) {
 		want string
 	}{
 		"another address": {func(c *Client) error { _, err := c.Dial("tcp", "127.0.0.1:6379"); return err },
-			"dialled 127.0.0.1:6379, which is not a server of the simulated world: its servers are 10.0.0.1:6379"},
+			"dialed 127.0.0.1:6379, which is not a server of the simulated world: its servers are 10.0.0.1:6379"},
 		"a name": {func(*Client) error { _, err := net.LookupHost("redis.example"); return err },
 			"looked up a host name"},
 	} {

@@ -36,7 +36,7 @@ func Shared[T any](c *Client, open func() (T, error)) (T, error) {
 	}
 	object, is := s.object.(T)
 	if !is {
-		return object, fmt.Errorf("Shared was called for a %T of %s, and before for a %T: "+
+		return object, fmt.Errorf("Shared was called for a %T of %s, and earlier for a %T: "+
 			"give all locks the same object", object, c.Name, s.object)
 	}
 	return object, nil

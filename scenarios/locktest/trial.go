@@ -50,7 +50,7 @@ func RunTrial(t *testing.T, c Config) {
 		return
 	}
 	if seeds != nil {
-		t.Fatal("locktest: RunTrial has no faults: a plan is run by Run")
+		t.Fatal("locktest: RunTrial cannot run a plan, because it has no faults: use Run")
 	}
 	p.try()
 	p.reportProblems()
@@ -365,7 +365,7 @@ func (t *trial) have(h *hand, c *calling, patience time.Duration) bool {
 			what = fmt.Sprintf("%s still waits %v after %s", c.what, since.Round(time.Second), free)
 		}
 		c.cancel()
-		t.fail("%s; when its context was cancelled, it %s", what, outcome(c, trialPatience))
+		t.fail("%s; when its context was canceled, it %s", what, outcome(c, trialPatience))
 	}
 	if t.freed.by != nil {
 		t.freed.by.next = next
@@ -413,7 +413,7 @@ func (t *trial) obeys(h, holder *hand, c *calling) bool {
 	if !c.returnsWithin(t.minWait()) || c.err != nil || t.hasExpired(holder) {
 		return true
 	}
-	t.fail("%s returned nil after its context was cancelled, while %s had the lock: "+
+	t.fail("%s returned nil after its context was canceled, while %s had the lock: "+
 		"in that case, return an error, such as ctx.Err()", c.what, holder.name)
 	return false
 }
@@ -508,9 +508,9 @@ func (t *trial) missing() string {
 		}
 		return text
 	case p.Fences && !tokens:
-		return "Config.Precautions.Fences asks for a Lock with a method FencingToken() int64"
+		return "Config.Precautions.Fences requires a Lock with a method FencingToken() int64"
 	case p.ExtendEvery > 0 && !extends:
-		return "Config.Precautions.ExtendEvery asks for a Lock with a method Extend(context.Context) error"
+		return "Config.Precautions.ExtendEvery requires a Lock with a method Extend(context.Context) error"
 	}
 	return ""
 }

@@ -73,7 +73,7 @@ func TestTheTrialRunSeesWhatUnlockDoes(t *testing.T) {
 
 		"never looks again": {Config{New: deafWaiter()},
 			"Lock of worker-100 still waits 1m13s after the lease of worker-1 has ended; when its context was " +
-				`cancelled, it returned "context canceled"`},
+				`canceled, it returned "context canceled"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			testkit.OneIn(t, 5)

@@ -125,7 +125,7 @@ func TestTheTrialRun(t *testing.T) {
 		"no connection": {Config{New: making(func(*Client) Lock { return open{} })},
 			"the lock opened no connection: pass c.DialContext"},
 		"another's server": {Config{New: made(dialling("127.0.0.1:6379"), nil)},
-			"worker-10 dialled 127.0.0.1:6379, which is not a server"},
+			"worker-10 dialed 127.0.0.1:6379, which is not a server"},
 		"New returns nil":           {Config{New: making(func(*Client) Lock { return nil })}, nilLock},
 		"New returns a nil pointer": {Config{New: making(func(*Client) Lock { return (*plain)(nil) })}, nilLock},
 		"New returns an error": {Config{New: func(*Client) (Lock, error) { return nil, errors.New("no such pool") }},
@@ -141,7 +141,7 @@ func TestTheTrialRun(t *testing.T) {
 			`Lock of worker-10 returned "lock is not to be had" after 6ms although nobody has the lock`},
 		"never returns": {Config{New: made(hanging, nil)},
 			`Lock of worker-10 did not return within 20s although nobody has the lock; when its context was ` +
-				`cancelled, it returned "context canceled"`},
+				`canceled, it returned "context canceled"`},
 		"cannot be released": {Config{New: made(nil, failing)},
 			`Unlock of worker-10 returned "lock is not to be had" although the lock was its own`},
 		"does not wait":         {Config{New: made(once, nil)}, `Lock of worker-1 returned "lock is taken" after `},
@@ -154,12 +154,12 @@ func TestTheTrialRun(t *testing.T) {
 				"must wait for the lock for at least 1s, unless ctx is done"},
 
 		"says nil when it is cancelled": {Config{New: made(sayingNil, nil)},
-			"Lock of worker-10 returned nil after its context was cancelled, while worker-100 had the lock: in " +
+			"Lock of worker-10 returned nil after its context was canceled, while worker-100 had the lock: in " +
 				"that case, return an error"},
 		"does not look at its context": {Config{New: made(deaf, nil)}, ""},
 
 		"is one object for all": {Config{New: onlyOne()},
-			"Config.New returned the same Lock for worker-1 as for worker-10: make one for each"},
+			"Config.New returned the same Lock for worker-1 as for worker-10: create one for each"},
 		"panics": {Config{New: made(panicking, nil)}, "Lock of worker-10: panic: no such pool"},
 		"leaves something": {Config{New: newLeaking},
 			"4 goroutines are still there ten minutes after 1 run: "},
@@ -168,9 +168,9 @@ func TestTheTrialRun(t *testing.T) {
 		"spins": {Config{New: made(spinning, nil), hung: 300 * time.Millisecond},
 			"the trial run, without faults, failed: the run did not end within 300ms of "},
 		"has no token": {Config{New: newPlain, Precautions: Precautions{Fences: true}},
-			"Config.Precautions.Fences asks for a Lock with a method FencingToken() int64"},
+			"Config.Precautions.Fences requires a Lock with a method FencingToken() int64"},
 		"cannot be renewed": {Config{New: newPlain, Precautions: Precautions{ExtendEvery: time.Second}},
-			"Config.Precautions.ExtendEvery asks for a Lock with a method Extend("},
+			"Config.Precautions.ExtendEvery requires a Lock with a method Extend("},
 	} {
 		t.Run(name, func(t *testing.T) {
 			testkit.OneIn(t, 5)
@@ -421,7 +421,7 @@ func TestAMutexThatStopsARunEndsTheRuns(t *testing.T) {
 	for failure, stops := range map[string]bool{
 		remote.Standstill + ": pubsub waits (sync.Mutex.Lock)": true,
 		remote.Standstill + ": known waits (sync.Mutex.Lock)":  false,
-		"pubsub waits for a channel":                           false,
+		"pubsub waits on a channel":                            false,
 	} {
 		ctx, stop := context.WithCancel(t.Context())
 		p := &parent{t: t, config: &Config{IgnoredGoroutines: []string{"known"}}, stop: stop}

@@ -37,7 +37,7 @@ func (o *opened) files() (all []file, err error) {
 	kept := name + ".yaml"
 	plan := nemesis.Plan{Scenario: "./" + kept, Seed: o.Seed, Faults: o.scenario.Faults}
 	all = []file{
-		{Name: kept, Is: "the scenario, which expects the present outcome", Text: string(expecting.Text())},
+		{Name: kept, Is: "the scenario, with the current outcome as the expected one", Text: string(expecting.Text())},
 		{Name: search.PlanFile, Is: "the faults and the seed, for fencepost replay", Text: plan.String()},
 		{Name: "ci.txt", Is: "the line for CI", Text: fmt.Sprintf("go run github.com/fencepost-sim/fencepost/cmd/"+
 			"fencepost@latest run %s --seed %d --junit report.xml\n", kept, o.Seed)},

@@ -142,7 +142,7 @@ func waits(state string) string {
 	case "IO wait":
 		return "waits for a real socket or file"
 	case "select", "select (no cases)", "chan receive", "chan send":
-		return "waits for a channel (" + state + ")"
+		return "waits on a channel (" + state + ")"
 	}
 	return "waits (" + state + ")"
 }
@@ -198,13 +198,13 @@ func stranger(g *Goroutine, all []*Goroutine) string {
 	if i := slices.IndexFunc(all, func(o *Goroutine) bool { return o.number == g.creator }); at == nil && i >= 0 {
 		at = all[i].own()
 	}
-	text := "It waits for a channel that was created before the run, such as one in a package variable"
+	text := "It waits on a channel that was created before the run, such as one in a package variable"
 	if at != nil {
 		text += fmt.Sprintf(": look for one in %s, the package of %s (%s)", packageOf(at.function),
 			short(at.function), base(at.place))
 	}
 	return text + ". Create it again for each run, in New. If it is never closed, set it to nil in the test's file " +
-		"instead: a wait for a nil channel does not stop virtual time. A variable of another package can be set with " +
+		"instead: waiting on a nil channel does not stop virtual time. A variable of another package can be set with " +
 		"go:linkname and an empty .s file (scenarios/locktest/ensembles/clock_test.go does it for etcd's client).\n"
 }
 

@@ -89,7 +89,8 @@ under which faults, you can replay each case with one command, and you can corre
 	out.WriteString("\n" + links.String() + b.notTried() +
 		"\n## How the libraries were run\n\n" + wrapped(method) +
 		"\n## Run a row again, or correct it\n\n" + wrapped(rerun) + "\n    go run ./cmd/scoreboard redis-py\n\n" +
-		wrapped("Without a name it runs all rows whose library is there; a row that cannot be run keeps its result.") +
+		wrapped("Without a name it runs all rows whose library is installed. A row that cannot be run keeps its "+
+			"result.") +
 		"\n" + wrapped(correction))
 	return out.String()
 }

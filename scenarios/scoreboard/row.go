@@ -90,13 +90,14 @@ type Family struct {
 // Families lists the families of faults in the order of the table's columns. The last family contains the faults of all
 // others.
 var Families = []Family{
-	{"pauses", "a client or a server stops for a while and then goes on, as in a collection of garbage.", "{pause: 6}"},
+	{"pauses", "a client or a server stops for a while and then continues, as during garbage collection.",
+		"{pause: 6}"},
 	{"network", "a link is cut, a message arrives late, or a connection breaks.",
 		"{cut: 6, delay: 4, delay message: 4, break: 3}"},
 	{"restarts", "a client or a server crashes or is shut down, and may start again.", "{crash: 6, shut down: 2}"},
 	{"failovers", "a replica takes over; tried only where there are replicas.",
 		"{fail over: 4, crash: 6, cut: 6}"},
-	{"clocks", "the clock of a client or a server jumps, or runs fast or slowly.", "{jump: 4, drift: 2}"},
+	{"clocks", "the clock of a client or a server jumps, or runs too fast or too slow.", "{jump: 4, drift: 2}"},
 	{"all", "faults of several of these kinds in one schedule.", ""},
 }
 

@@ -25,7 +25,7 @@ func (r *RunsReport) openMetrics() []byte {
 		}
 		b.WriteString("} " + strconv.Itoa(n) + "\n")
 	}
-	family("fencepost_runs", "Runs by outcome. Runs that an interruption left out count as undecided.")
+	family("fencepost_runs", "Runs by outcome. Runs skipped because of an interruption count as undecided.")
 	for _, t := range r.totals(document.Standing{})[:3] {
 		sample("fencepost_runs", t.Count, "outcome", t.Words)
 	}

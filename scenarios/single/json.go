@@ -22,7 +22,7 @@ type RunObject struct {
 	Digest    string                      `json:"digest" doc:"digest of everything that happened; equal runs have equal digests; empty in real time"`
 	Plan      []string                    `json:"plan" doc:"the faults, one line each"`
 	Laws      map[checker.Law]findingJSON `json:"laws" doc:"outcome of each law"`
-	Expected  bool                        `json:"expected" doc:"everything came out as the scenario expects; false also if something is undecided"`
+	Expected  bool                        `json:"expected" doc:"whether everything came out as the scenario expects; also false if something is undecided"`
 	Verdict   string                      `json:"verdict" of:"verdict"`
 	Headline  string                      `json:"headline" doc:"what happened, in a sentence or two"`
 	Events    int                         `json:"events" doc:"number of simulated events, including messages and timers"`
@@ -51,9 +51,9 @@ type findingJSON struct {
 type breachJSON struct {
 	Cause       string        `json:"cause" doc:"empty unless violated"`
 	Explanation string        `json:"explanation"`
-	Remedies    []string      `json:"remedies" doc:"what would keep the law; none unless violated"`
+	Remedies    []string      `json:"remedies" doc:"what would prevent the violation; empty unless violated"`
 	Trials      []trialJSON   `json:"trials,omitempty" doc:"repetitions of the run without some of its faults"`
-	Witness     []witnessJSON `json:"witness" of:"event" doc:"events that show the violation; none unless violated"`
+	Witness     []witnessJSON `json:"witness" of:"event" doc:"events that show the violation; empty unless violated"`
 }
 
 // witnessJSON is an event of a witness, in the form of a history file.

@@ -16,7 +16,7 @@ type sweepJSON struct {
 	document.Head
 	Scenario    string                       `json:"scenario"`
 	Seeds       int                          `json:"seeds"` // number of runs of each point
-	EdgeSeeds   int                          `json:"edge_seeds" doc:"runs next to an edge and where a condition becomes true"`
+	EdgeSeeds   int                          `json:"edge_seeds" doc:"minimum number of runs next to an edge and where a condition becomes true"`
 	From        uint64                       `json:"from"` // the first seed
 	Faults      []string                     `json:"faults"`
 	With        []string                     `json:"with"` // keys that are set to one value for all points
@@ -86,7 +86,7 @@ type stretchJSON struct {
 	From  string `json:"from"`
 	To    string `json:"to"`
 
-	At       string `json:"at" doc:"the value to which violated and runs refer: beside the edge, or in the middle of the range"`
+	At       string `json:"at" doc:"the value that the counts violated and runs are for: just beside the edge, or the middle of the range"`
 	Violated int    `json:"violated"`
 	Runs     int    `json:"runs"`
 }

@@ -84,7 +84,7 @@ func (o *Options) check(b *Subject) error {
 			"use larger steps, since edges between points are bisected",
 			len(o.Axes[0].Levels), len(o.Axes[1].Levels), points, maxPoints)
 	case o.Workers < 0:
-		return fmt.Errorf("there are no %d workers", o.Workers)
+		return fmt.Errorf("the number of workers cannot be negative: %d", o.Workers)
 	case o.Seeds < 1 || uint64(o.Seeds-1) > math.MaxUint64-o.From:
 		return fmt.Errorf("there are fewer than %d seeds starting at %d", o.Seeds, o.From)
 	}

@@ -312,7 +312,7 @@ func TestNonsenseIsNotSwept(t *testing.T) {
 		"lock.ttl is varied twice": {vary: []string{"ttl=1s,2s",
 			"limit,lock.ttl=1s,2s"}},
 		"there are fewer than 0 seeds starting at 1": {vary: []string{"ttl=1s,2s"}, seeds: -1},
-		"there are no -1 workers": {vary: []string{"ttl=1s,2s"},
+		"the number of workers cannot be negative: -1": {vary: []string{"ttl=1s,2s"},
 			workers: -1},
 		"no point is a valid scenario; at quorum 6: the quorum is 6, but there are " +
 			"only": {vary: []string{"quorum=6..7/1"}},

@@ -225,7 +225,7 @@ func (v *Verification) claims() document.Facts {
 		"because nothing reads or changes the target in between, so only one of them is tried."
 	ends := "Only those that can make a difference: " +
 		"just before each event at another process during the fault, " +
-		"less the time that a message takes to get there; just after each expiry and each end of a validity; " +
+		"less the time that a message takes to get there; just after each expiry and each end of a validity period; " +
 		"and after all of these."
 	if v.Options.Faults > 1 && !v.Options.AllEnds {
 		ends += " If several ends of an earlier fault lead to the same events, " +

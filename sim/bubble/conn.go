@@ -73,7 +73,7 @@ type AddressError struct {
 
 // Error returns a message with the address and the addresses that exist.
 func (e *AddressError) Error() string {
-	return fmt.Sprintf("%s dialled %s, which is not a server of the simulated world: its servers are %s",
+	return fmt.Sprintf("%s dialed %s, which is not a server of the simulated world: its servers are %s",
 		e.Client, e.Address, strings.Join(e.Servers, ", "))
 }
 

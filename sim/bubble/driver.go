@@ -321,7 +321,7 @@ type StuckError struct {
 
 // Error returns a message that lists the calls.
 func (e *StuckError) Error() string {
-	return fmt.Sprintf("%s did not return within %v after its context was cancelled and its connections were broken",
+	return fmt.Sprintf("%s did not return within %v after its context was canceled and its connections were broken",
 		strings.Join(e.Calls, ", "), e.Patience)
 }
 

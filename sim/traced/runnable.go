@@ -52,7 +52,7 @@ func readable(path string) error {
 	}
 	class, machine := elf.Class(head[elf.EI_CLASS]), elf.Machine(le.Uint16(head[18:]))
 	if class != elf.ELFCLASS64 || machine != elf.EM_X86_64 {
-		return fmt.Errorf("%s is built for %s (%s): build it for x86-64, 64 bits, which alone runs in virtual time",
+		return fmt.Errorf("%s is built for %s (%s): build it for 64-bit x86-64: nothing else runs in virtual time",
 			path, strings.TrimPrefix(machine.String(), "EM_"), strings.TrimPrefix(class.String(), "ELFCLASS"))
 	}
 	return nil

@@ -65,7 +65,7 @@ func (w *watch) run() error {
 	signal.Notify(ended, syscall.SIGCHLD)
 	folder, err := temporary.New()
 	if err != nil {
-		return fmt.Errorf("making the private folder of the run: %w", err)
+		return fmt.Errorf("creating the run's private folder: %w", err)
 	}
 	if err := os.Chdir(folder.Path()); err != nil {
 		return err

@@ -66,7 +66,7 @@ func (c *Config) Can(f nemesis.Fault) error {
 		return errors.New("a real server chooses by itself which key it evicts: " +
 			"delete the key instead, or remove --servers")
 	case nemesis.ClientPause:
-		return errors.New("CLIENT PAUSE would also stop the connections by which the server is observed: " +
+		return errors.New("CLIENT PAUSE would also stop the connections through which the server is observed: " +
 			"pause the server instead, or remove --servers")
 	case nemesis.ExpireSession:
 		return errors.New("only etcd and ZooKeeper have sessions")

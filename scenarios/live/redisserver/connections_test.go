@@ -124,7 +124,7 @@ func TestWhoWaitsHoldsNobodyUp(t *testing.T) {
 }
 
 func TestCommandsThatAreTheRunsOwn(t *testing.T) {
-	const own = "is not allowed to clients of a run\r\n"
+	const own = "is not allowed for clients of a run\r\n"
 	const onlyDatabase0 = "-ERR fencepost: clients may use only database 0, because only that one is recorded\r\n"
 	start(t, Config{}).play(func(c *client) {
 		for args, want := range map[string]string{

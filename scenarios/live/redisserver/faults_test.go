@@ -79,7 +79,7 @@ func TestAnOperatorRemovesKeys(t *testing.T) {
 func TestWhatAnOperatorCannotDoToRealServers(t *testing.T) {
 	c := &Config{Groups: [][]sim.ProcessID{{"redis-1"}}}
 	for kind, want := range map[nemesis.Kind]string{nemesis.EvictKey: "chooses by itself which key it evicts",
-		nemesis.ClientPause: "by which the server is observed", nemesis.DeleteKey: "", nemesis.Flush: ""} {
+		nemesis.ClientPause: "through which the server is observed", nemesis.DeleteKey: "", nemesis.Flush: ""} {
 		err := c.Can(nemesis.Fault{Kind: kind, Target: "redis-1", Lock: "lock"})
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%v: %v", kind, err)

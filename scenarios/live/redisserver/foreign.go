@@ -86,7 +86,7 @@ func (c Foreign) Attach() (*fleet.Fleet, error) {
 }
 
 // ErrAddress reports an address that cannot be parsed. It does not quote the address, which might contain a password.
-var ErrAddress = errors.New("this is not the address of a Redis: " +
+var ErrAddress = errors.New("this is not the address of a Redis server: " +
 	"write HOST:PORT or redis://[USER]:PASSWORD@HOST:PORT/DATABASE, with %-escapes for /, ?, # and @ in a password")
 
 // endpointOf parses an address.
@@ -135,7 +135,7 @@ func (c Foreign) suits(e endpoint) error {
 	v, err := w.ask("PING")
 	switch {
 	case err != nil:
-		return fmt.Errorf("it does not reply as a Redis does: %w", err)
+		return fmt.Errorf("it does not reply as Redis does: %w", err)
 	case strings.HasPrefix(v.Text, "NOAUTH"):
 		return ErrNeedsPassword
 	case v.IsError():

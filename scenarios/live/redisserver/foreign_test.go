@@ -261,7 +261,7 @@ func TestServersOfTheUsersThatCannotBeUsed(t *testing.T) {
 		"redis://" + here + "?a=secret":   ErrAddress.Error(),
 		"redis://" + here + "/secret":     ErrAddress.Error(),
 		"redis://secret@" + here:          ErrAddress.Error(),
-		l.Addr().String():                 "it does not reply as a Redis does: the server's reply is not RESP",
+		l.Addr().String():                 "it does not reply as Redis does: the server's reply is not RESP",
 		"127.0.0.1:1":                     "connection refused",
 	} {
 		_, err := Foreign{Servers: []sim.ProcessID{"redis-1"}, Addresses: []string{address}, Prefix: "p:",

@@ -38,9 +38,9 @@ func (s *Server) refusal(name string, args []string) string {
 	}
 	switch {
 	case slices.Contains(theRuns, name):
-		return "ERR fencepost: " + strings.ToUpper(name) + " is not allowed to clients of a run"
+		return "ERR fencepost: " + strings.ToUpper(name) + " is not allowed for clients of a run"
 	case slices.Contains(theRunsSubcommands[name], sub):
-		return "ERR fencepost: " + strings.ToUpper(name+" "+sub) + " is not allowed to clients of a run"
+		return "ERR fencepost: " + strings.ToUpper(name+" "+sub) + " is not allowed for clients of a run"
 	case name == "select" && len(args) == 2 && args[1] != "0",
 		name == "copy" && len(args) > 3 && slices.ContainsFunc(args[3:], db):
 		return "ERR fencepost: clients may use only database 0, because only that one is recorded"

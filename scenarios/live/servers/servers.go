@@ -89,7 +89,7 @@ func Parse(text string) (Choice, error) {
 		}
 	}
 	problem := fmt.Sprintf("--servers takes %s, the addresses of Redis servers as HOST:PORT,HOST:PORT, "+
-		"or the place of these addresses as %sVARIABLE or %sPATH", strings.Join(words(), ", "), inVariable, inFile)
+		"or where to find these addresses, as %sVARIABLE or %sPATH", strings.Join(words(), ", "), inVariable, inFile)
 	name, held := strings.CutPrefix(text, inVariable)
 	path, filed := strings.CutPrefix(text, inFile)
 	switch {

@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 
 func TestChoicesAreRead(t *testing.T) {
 	const takes = "--servers takes simulated, redis, etcd, zookeeper, the addresses of Redis servers as " +
-		"HOST:PORT,HOST:PORT, or the place of these addresses as env:VARIABLE or file:PATH"
+		"HOST:PORT,HOST:PORT, or where to find these addresses, as env:VARIABLE or file:PATH"
 	t.Setenv("FENCEPOST_TEST_SERVERS", "redis://:a,b@host:1/2\n  h:2 ")
 	t.Setenv("FENCEPOST_TEST_NONE", " ")
 	file := filepath.Join(t.TempDir(), "servers")

@@ -110,7 +110,7 @@ var brokenLater = []BrokenLock{
 		Also: []Way{{leaseExclusion, prolongedBy}, {leaseExclusion, goneKey}}, Found: []Family{Network}},
 	{Recipe: Recipe{Name: "timed-field-counts-from-the-reply", Version: "8", Take: takeTimed, Give: giveTimed,
 		CountsFromReply: true}, Of: "timed-field",
-		Mistake: "The validity counts from the reply, so it ends after the field has expired.",
+		Mistake: "The validity is measured from the reply, so it ends after the field has expired.",
 		Shows: []Showing{{Plan: []string{"delay the answer to the HSETEX of client-1 to redis-1 by 400ms",
 			"pause client-1 for 10s after acquired"}, Way: Way{leaseExclusion, miscounted}, By: "client-1",
 			Why: "The field expires 8 s after HSETEX, and client-1 counts its validity from the answer, 400 ms " +

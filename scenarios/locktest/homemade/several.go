@@ -310,7 +310,7 @@ var brokenEnds = []BrokenLock{
 		Found: []Family{Network}},
 	{Recipe: Recipe{Name: "string-counts-from-the-reply", Take: setNX, Give: deleteOwn, CountsFromReply: true},
 		Of:      "string",
-		Mistake: "The validity counts from the reply, so it ends after the key has expired.",
+		Mistake: "The validity is measured from the reply, so it ends after the key has expired.",
 		Shows: []Showing{{Plan: []string{"delay the answer to the SET of client-1 to redis-1 by " +
 			"400ms"}, Hold: 9 * time.Second,
 			Way: Way{leaseExclusion, miscounted}, By: "client-1",
@@ -327,7 +327,7 @@ var brokenEnds = []BrokenLock{
 		Found: []Family{Network}},
 	{Recipe: Recipe{Name: "quorum-counts-from-the-reply", Servers: 3, Take: setNX, Give: deleteOwn, Undo: deleteOwn,
 		CountsFromReply: true}, Of: "quorum",
-		Mistake: "The validity counts from the last reply, so it ends after the keys have expired.",
+		Mistake: "The validity is measured from the last reply, so it ends after the keys have expired.",
 		Shows: []Showing{{Plan: []string{"delay the answer to the SET of client-1 to redis-1 by " +
 			"450ms"}, Hold: 9 * time.Second,
 			Way: Way{leaseExclusion, miscounted}, By: "client-1",

@@ -286,12 +286,12 @@ return 1`)}, Promises: Leased,
 			Why: "The step that acquires the lock checks that the key has expired, or that its owner has written " +
 				"\"free\"."},
 		{Recipe: Recipe{Name: "record", Take: replaceStale(true), Give: deleteOwn}, Promises: recordKeeps,
-			Why: "No key expires. A client that takes over the lock has seen the version that it replaces for a TTL, " +
-				"and the holder's TTL began before it wrote that version."},
+			Why: "No key expires. A client that takes over the lock has seen the version that it replaces stay " +
+				"unchanged for a whole TTL, and the holder's TTL began before it wrote that version."},
 		{Recipe: Recipe{Name: "record-with-heartbeat", Take: replaceStale(true), Give: deleteVersion, Renew: beat,
 			Renewal: ByWatchdog}, Promises: recordKeeps,
-			Why: "Like record, but the holder writes a new version before its TTL is over, and announces the loss if " +
-				"it cannot do so."},
+			Why: "Like record, but the holder writes a new version before the TTL of the old one ends, and announces " +
+				"the loss if it cannot do so."},
 	}
 }
 
@@ -313,8 +313,8 @@ var brokenStrings = []BrokenLock{
 		Mistake: "A client uses one value for all its locks.",
 		Shows: []Showing{{Plan: []string{"delay the " + ownDeletion + " of client-1 to redis-1 by 6s"}, Clients: 1,
 			Way: Way{ownership, removed}, By: "client-1", Of: "client-1", Never: []string{"did not compare"},
-			Why: "The release of client-1's first lock arrives at 10 s. Its second lock, which it holds since 8 s, " +
-				"has the same value."}},
+			Why: "The release of client-1's first lock arrives at 10 s. Its second lock, which it has held since " +
+				"8 s, has the same value."}},
 		Also: []Way{{leaseExclusion, removed}, {leaseExclusion, lateTry}}, Found: []Family{Network}},
 	{Recipe: Recipe{Name: "string-undo-of-all-tries", Owner: PerAcquire, Take: setNX, Give: deleteOwn,
 		Undo: deleteOwn}, Of: "string-undo",
@@ -323,9 +323,9 @@ var brokenStrings = []BrokenLock{
 		Shows: []Showing{{Plan: []string{"delay the answer to the SET of client-1 to redis-1 by 1s",
 			"delay the " + ownDeletion + " of client-1 to redis-1 by 8500ms"}, Clients: 2, Seeds: 10,
 			Way: Way{leaseExclusion, lateTry}, By: "client-1", Never: []string{"did not compare"},
-			Why: "client-1 does not learn in time that its first SET has set the key, and undoes it by a script that " +
-				"arrives at 9 s. At 8 s the key expires. If client-1 is the first to retry after that, it sets the " +
-				"key again with the same value, and the script deletes it: client-2 acquires the lock while the " +
+			Why: "client-1 does not learn in time that its first SET has set the key, and undoes it with a script " +
+				"that arrives at 9 s. At 8 s the key expires. If client-1 is the first to retry after that, it sets " +
+				"the key again with the same value, and the script deletes it: client-2 acquires the lock while the " +
 				"lease lasts."}},
 		Also: []Way{{ownership, removed}, {leaseExclusion, removed}}, Found: []Family{Network}},
 	{Recipe: Recipe{Name: "string-one-value-for-all", Owner: Nobody, Take: setNX, Give: deleteOwn}, Of: "string",
@@ -352,8 +352,8 @@ var brokenStrings = []BrokenLock{
 	{Recipe: Recipe{Name: "string-kept-for-a-while", Take: setNX, Give: func(c *Call) (bool, error) {
 		return granted(c.Do("SET", c.key("lock"), c.owner, "XX", "PX", "1000"))
 	}}, Of: "string",
-		Mistake: "The release keeps the lock for another second by SET XX, which checks that the key exists, but not " +
-			"who owns it.",
+		Mistake: "The release keeps the lock for another second with SET XX, which checks that the key exists, but " +
+			"not who owns it.",
 		Trial: `worker-1 .* the key "lock" of worker-100`,
 		Shows: atAnothers(overwritten, "SET XX finds that client's key, and overwrites it with client-1's value for "+
 			"a second.",
@@ -407,7 +407,7 @@ func brokenRecords() []BrokenLock {
 			Shows: lateSet("SET", "client-1 finds no key. Neither does client-2 10 ms later, so it sets its "+
 				"own. client-1's SET arrives after that."), Found: []Family{Network}},
 		{Recipe: Recipe{Name: "record-impatient", Take: replaceStale(false), Give: deleteOwn}, Of: "record",
-			Mistake: "The TTL counts from when the client first found the lock taken, even if the version has " +
+			Mistake: "The TTL is measured from when the client first found the lock taken, even if the version has " +
 				"changed since.",
 			Shows: []Showing{{Hold: 6 * time.Second, Way: Way{ownership, overwritten},
 				Never: []string{"whether or not there was one", "did not compare"},
@@ -441,7 +441,7 @@ func atAnothers(c checker.Cause, why string, never ...string) []Showing {
 		{Plan: []string{late}, Way: Way{ownership, c}, By: "client-1", Of: "client-[23]", Never: never,
 			Why: "client-1 releases the lock while another client holds it. " + why},
 		{Plan: []string{late}, Way: Way{leaseExclusion, c}, By: "client-1", Of: "client-[23]", Never: never,
-			Why: "Then the third client acquires the lock, while the second one's lease lasts."},
+			Why: "Then the third client acquires the lock while the second client's lease is still valid."},
 	}
 }
 

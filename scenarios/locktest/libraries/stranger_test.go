@@ -129,7 +129,7 @@ var mistakes = map[string]struct {
 	"an address of its own": {locktest.Config{New: func(c *locktest.Client) (locktest.Lock, error) {
 		client := redis.NewClient(&redis.Options{Addr: "localhost:6379", Dialer: c.DialContext})
 		return &watchdog{client: client, key: c.Key, ttl: TTL}, nil
-	}}, "worker-10 dialled localhost:6379, which is not a server of the simulated world: its servers are " +
+	}}, "worker-10 dialed localhost:6379, which is not a server of the simulated world: its servers are " +
 		"10.0.0.1:6379"},
 	"a prefix": {locktest.Config{New: func(c *locktest.Client) (locktest.Lock, error) {
 		return &watchdog{client: goRedis(c, 0), key: "orders:" + c.Key, ttl: TTL}, nil

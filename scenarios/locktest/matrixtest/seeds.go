@@ -55,8 +55,8 @@ func MemoryStaysBounded(t *testing.T, c locktest.Config) {
 			t.Errorf("%d MB, and %d MB for a tenth of the runs", r.PeakMemory>>20, memory>>20)
 		}
 		memory = r.PeakMemory
-		t.Logf("%d runs: %.1f s of CPU, at most %d MB a process, %d stopped", r.Runs, r.CPU.Seconds(), r.PeakMemory>>20,
-			r.Ignored)
+		t.Logf("%d runs: %.1f s of CPU, at most %d MB per process, %d stopped", r.Runs, r.CPU.Seconds(),
+			r.PeakMemory>>20, r.Ignored)
 	}
 }
 
