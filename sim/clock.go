@@ -71,15 +71,15 @@ func (c *clock) until(d int64) Time { return Time(Unelapse(min(d, farthest), c.l
 // 64 bits, even if the slowest possible clock makes the wait ten times as long.
 const farthest int64 = math.MaxInt64 / 40
 
-// trueTime returns the first true time, not before from, at which the clock shows the given reading or a later one. It
-// assumes that the clock is not changed after the beginning of its last segment.
-func (c *clock) trueTime(kind ClockKind, at int64, from Time) Time {
+// trueTime returns the first true time, at or after earliest, at which the clock shows the given reading or a later
+// one. It assumes that the clock is not changed after the beginning of its last segment.
+func (c *clock) trueTime(kind ClockKind, at int64, earliest Time) Time {
 	for i := range c.segments {
 		s := &c.segments[i]
 		end := Time(-1)
 		if i+1 < len(c.segments) {
 			end = c.segments[i+1].start
-			if end <= from {
+			if end <= earliest {
 				continue
 			}
 		}
@@ -87,7 +87,7 @@ func (c *clock) trueTime(kind ClockKind, at int64, from Time) Time {
 		if kind == Wall {
 			local += s.wall
 		}
-		t := max(s.start, from)
+		t := max(s.start, earliest)
 		if at > local {
 			t = max(t, s.since+Time(Unelapse(at-local, s.ppm)))
 		}
@@ -95,7 +95,7 @@ func (c *clock) trueTime(kind ClockKind, at int64, from Time) Time {
 			return t
 		}
 	}
-	return from
+	return earliest
 }
 
 // Elapse returns how far a clock with the given rate error advances in d ns of true time, rounded down. d must not be

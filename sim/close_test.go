@@ -112,8 +112,8 @@ func TestServerLearnsThatItsClientHasGone(t *testing.T) {
 	}
 }
 
-// TestEndOfAConnectionIsNoMessage: a fault that delays the next message on a link does not delay the notice that a
-// connection was closed. It delays the next real message.
+// TestEndOfAConnectionIsNoMessage checks that a fault that delays the next message on a link delays the next real
+// message, and not the notice that a connection was closed.
 func TestEndOfAConnectionIsNoMessage(t *testing.T) {
 	l, _ := newDoorkeeper(t)
 	l.client("c", func(env Env) {

@@ -15,7 +15,8 @@ type Stacks struct {
 
 var shared Stacks
 
-// coroutine is a stack on which tasks run one after another. It is reused because its memory has often grown.
+// coroutine is a stack on which tasks run one after another. Reusing it is cheaper than creating a new one, because its
+// memory has often already grown to the size that tasks need.
 type coroutine struct {
 	of   *Stacks
 	next func() (struct{}, bool)

@@ -59,7 +59,7 @@ type Deadline struct {
 	// Announced, if set, points to the true time at which the process was notified that its lease had ended before At.
 	// The time is history.Never until the process is notified.
 	Announced *Time
-	// Open means that the lease has no stated end. It ends only when the process is notified (Announced).
+	// Open means that no end of the lease is known. It ends only when the process is notified (Announced).
 	Open bool
 }
 

@@ -11,8 +11,8 @@ type Front interface {
 	// Port returns the port on which every server listens.
 	Port() int
 	// Serial reports whether a server must receive the requests of a connection one at a time, each after the reply to
-	// the previous one. If it is false, the server receives each request as it arrives, must itself execute the
-	// requests in order, and is notified only after them that the connection was closed.
+	// the previous one. If Serial returns false, the server receives each request as soon as it arrives and must itself
+	// execute the requests in order. Only after the last of them is the server notified that the connection was closed.
 	Serial() bool
 	// Begin starts a run.
 	Begin() Callers

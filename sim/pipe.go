@@ -122,7 +122,8 @@ func CutRequest(b []byte) (args []string, rest []byte, err error) {
 // longest is the maximum number of arguments, and the maximum length of an argument, that Redis accepts (networking.c).
 const longest = 512 << 20
 
-// cutNumber parses a RESP line that consists of the byte kind and a number. rest is nil if the line is incomplete.
+// cutNumber parses a RESP line that consists of a byte, which must be kind, and a number. rest is nil if the line is
+// incomplete.
 func cutNumber(b []byte, kind byte) (n int, rest []byte, err error) {
 	if len(b) > 0 && b[0] != kind {
 		return 0, nil, ErrProtocol

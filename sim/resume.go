@@ -35,7 +35,7 @@ func (p *Process) sortHeld() {
 	slices.SortStableFunc(p.held, func(a, b event) int { return cmp.Compare(a.seq, b.seq) })
 }
 
-// found is a connection on which something arrived during a pause, with the key for its random draw.
+// found is a connection on which something arrived during a pause, with the key of the random draw for that connection.
 type found struct {
 	conn   *conn
 	key    uint64

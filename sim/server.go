@@ -89,7 +89,7 @@ const (
 	LoseAllState                 // everything is lost, because the disk is lost too or there is none
 )
 
-// Loss returns the reason why data was lost when a server stopped in the given way. persists states whether the server
+// Loss returns the reason why data was lost when a server stopped in the given way. persists says whether the server
 // stores anything on disk.
 func (s Stop) Loss(persists bool) history.Why {
 	switch {
@@ -115,24 +115,26 @@ type ServerFault struct {
 	Pause *history.Fault
 }
 
-// SlowFsync is a fault that makes each fsync take longer by the time in the field By, if the fsync begins during the
-// fault.
+// SlowFsync is a fault that makes each fsync take longer if it begins during the fault. The field By of ServerFault
+// says by how much.
 const SlowFsync = "slow-fsync"
 
-// FailOver makes the server in the field To the master of its group. A Sentinel that gets this fault orders the
-// failover as soon as it can. A server that gets it becomes the master if it is To; otherwise it follows To.
+// FailOver is a fault that makes a server the master of its group. The field To of ServerFault names this server. A
+// Sentinel that gets this fault orders the failover as soon as it can. A server that gets it becomes the master if it
+// is To; otherwise it follows To.
 const FailOver = "fail-over"
 
-// ExpireSession ends the sessions or leases of the client in the field To, as if the client had been silent for too
-// long. Every member of the service is notified, and the leader ends the sessions or leases.
+// ExpireSession is a fault that ends the sessions or leases of a client, as if the client had been silent for too long.
+// The field To of ServerFault names the client. Every member of the service is notified, and the leader ends the
+// sessions or leases.
 const ExpireSession = "expire-session"
 
 // RemoveKeys removes a key, or all keys, from a Redis master, as an eviction or an operator would. A replica ignores
 // the fault.
 const RemoveKeys = "remove-keys"
 
-// ClientPause makes a Redis node stop answering clients until the fault ends, like CLIENT PAUSE. The node does
-// everything else as usual.
+// ClientPause is a fault that makes a Redis node stop answering clients until the fault ends, like CLIENT PAUSE. The
+// node does everything else as usual.
 const ClientPause = "client-pause"
 
 // Host is a server program's interface to the machine on which it runs.
@@ -155,9 +157,9 @@ type Host interface {
 	// Record adds an event to the history. It sets Index, Time and Process.
 	Record(e history.Event)
 	// Send sends body to another server, which must be a Peer. Messages between two servers arrive in order, wait while
-	// the link is cut, and are lost if the receiver dies before they arrive. The body must not be changed afterwards.
-	// phase is the purpose of the message, and key identifies it among the messages of that phase. The message's delay
-	// depends only on the two servers, the phase and the key.
+	// the link is cut, and are lost if the receiver dies before they arrive. The body must not be changed after the
+	// call. phase is the purpose of the message, and key identifies it among the messages of that phase. The message's
+	// delay depends only on the two servers, the phase and the key.
 	Send(to ProcessID, phase string, key Key, body any)
 	// Push sends a copy of b to the client at the other end of a connection, in order with the replies on it. key
 	// identifies the content.

@@ -37,9 +37,9 @@ type Settler interface {
 	Settled(now time.Duration) []time.Duration
 }
 
-// Watch calls f for every moment of the run from now on, before the moment takes effect. That a write has become
-// durable is reported late, at the server's next event or at the end of the watch. Watch(nil) ends the watch. A watch
-// does not change the run.
+// Watch calls f for every moment of the run from now on, before the moment takes effect. The moment at which a write
+// becomes durable is reported late: at the server's next event or at the end of the watch. Watch(nil) ends the watch. A
+// watch does not change the run.
 func (w *World) Watch(f func(Moment)) {
 	if f == nil && w.watch != nil {
 		for _, p := range w.procs {

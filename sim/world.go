@@ -39,7 +39,7 @@ type Options struct {
 	Keep func(e *history.Event) bool
 }
 
-// Tail describes the slow messages of a network: out of every million messages, PPM take the delay Delay instead of the
+// Tail describes the slow messages of a network: of every million messages, PPM have the delay Delay instead of the
 // link's delay.
 type Tail struct {
 	PPM   int64 // between 0 and 1,000,000

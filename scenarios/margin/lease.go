@@ -123,9 +123,9 @@ func (r *Reader) again(h *hold, until history.Time) bool {
 	return false
 }
 
-// by returns the keys that were lost in way w, at most one for each unit. If w is Mixed, it returns those lost in any
-// way. It also returns the times from which units could grant the lock to the next client, in ascending order. These
-// are the units that lost such a key and the units that never had one.
+// by returns the keys that were lost in way w, at most one for each unit (server or group). If w is Mixed, it returns
+// the keys that were lost in any way. It also returns the times from which units could grant the lock to the next
+// client, in ascending order: one time for each unit that lost such a key, and for each unit that never had a key.
 func (l *lost) by(w Way) (gone []Loss, free []history.Time) {
 	free = slices.Clone(l.open)
 	var counted []history.Process
@@ -160,38 +160,38 @@ func (r *Reader) tie(w Way, g *trace.Grant, l *lost, end history.Time) float64 {
 	return 0.5
 }
 
-// struck returns how close a matching fault came to striking one of the servers between from and to. The result is less
-// than 0.5 if a fault struck in that period, and 1 if there is no such fault. Within the period, an earlier fault
-// counts as closer, because it leaves more time for other faults.
-func (r *Reader) struck(servers []history.Process, from, to history.Time,
+// struck returns how close a matching fault came to striking one of the servers in the period from begin to end. The
+// result is less than 0.5 if a fault struck in that period, and 1 if there is no such fault. Within the period, an
+// earlier fault counts as closer, because it leaves more time for other faults.
+func (r *Reader) struck(servers []history.Process, begin, end history.Time,
 	matches func(*trace.Fault, history.Process) bool) float64 {
 	best := 1.0
 	for i := range r.t.Faults {
 		f := &r.t.Faults[i]
 		for _, p := range servers {
 			if matches(f, p) {
-				best = min(best, r.off(r.t.Time(f.Start), from, to))
+				best = min(best, r.off(r.t.Time(f.Start), begin, end))
 			}
 		}
 	}
 	return best
 }
 
-// off returns the distance of an instant from a period, from 0 to 1. Inside the period, the result is less than 0.5 and
-// grows with the time since from. Outside the period, it is 0.5 or more.
-func (r *Reader) off(at, from, to history.Time) float64 {
+// off returns the distance of an instant from a period, as a number from 0 to 1. Inside the period, the number is less
+// than 0.5 and grows with the time since the period began. Outside the period, it is 0.5 or more.
+func (r *Reader) off(at, begin, end history.Time) float64 {
 	switch {
-	case at < from:
-		return 0.5 + 0.5*r.share(from-at)
-	case at >= to:
-		return 0.5 + 0.5*r.share(at-to)
+	case at < begin:
+		return 0.5 + 0.5*r.share(begin-at)
+	case at >= end:
+		return 0.5 + 0.5*r.share(at-end)
 	}
-	return 0.5 * r.share(at-from)
+	return 0.5 * r.share(at-begin)
 }
 
 // failedOver returns how close a promotion came to losing a key on one of the servers. A promotion loses a key if it
-// happens between from and to and something has kept the replica from learning of the key.
-func (r *Reader) failedOver(servers []history.Process, from, to history.Time) float64 {
+// happens in the period from begin to end and something has kept the replica from learning of the key.
+func (r *Reader) failedOver(servers []history.Process, begin, end history.Time) float64 {
 	t := r.t
 	best := 1.0
 	for i := range t.Faults {
@@ -202,8 +202,8 @@ func (r *Reader) failedOver(servers []history.Process, from, to history.Time) fl
 		}
 		switch {
 		case f.Does == history.Promotes && len(f.To) > 0:
-			off := r.off(t.Time(f.Start), from, to)
-			blind := r.blindUntil(f.To[0], from)
+			off := r.off(t.Time(f.Start), begin, end)
+			blind := r.blindUntil(f.To[0], begin)
 			switch {
 			case blind == 0:
 				best = min(best, 0.35+0.5*off)
@@ -212,7 +212,7 @@ func (r *Reader) failedOver(servers []history.Process, from, to history.Time) fl
 			default:
 				best = min(best, 0.2+0.2*off)
 			}
-		case r.blinds(f) && t.Time(f.Start) <= from && r.stop(f) > from:
+		case r.blinds(f) && t.Time(f.Start) <= begin && r.stop(f) > begin:
 			best = min(best, 0.4)
 		}
 	}
@@ -234,7 +234,7 @@ func (r *Reader) blindUntil(replica history.Process, at history.Time) (until his
 	return until
 }
 
-// stop returns when a fault ended, or history.Never if it did not end.
+// stop returns the time at which a fault ended, or history.Never if it did not end.
 func (r *Reader) stop(f *trace.Fault) history.Time {
 	if f.Stop == trace.Open {
 		return history.Never
@@ -285,8 +285,8 @@ func bars(f *trace.Fault, server, client history.Process) bool {
 }
 
 // late looks for delayed requests of other attempts to one of the servers, because such a request may remove the key
-// there. It returns how close such a request arrived to the period from the grant to the given end: the closer, the
-// smaller the result. The result is 1 if there was no such request.
+// there. It returns a number that says how close the arrival of such a request was to the period from the grant to the
+// given end. The closer it was, the smaller the number; it is 1 if there was no such request.
 func (r *Reader) late(servers []history.Process, g *trace.Grant, end history.Time) float64 {
 	const usual = history.Time(50e6) // a request that takes no longer than this is not late
 	from := g.Lease.Granted
@@ -326,11 +326,11 @@ func (r *Reader) unprotected(lock *trace.LockTrace, i int, since, end history.Ti
 	return 0.01 + 0.4*missing + 0.25*far + 0.2*(1-r.share(end-since))
 }
 
-// nearest measures how close other clients came to the lock in the period between from and to. far is the time between
+// nearest measures how close other clients came to the lock in the period from begin to end. far is the time between
 // this period and the nearest other grant, as a fraction of the TTL. missing is the fraction of a quorum that the most
-// successful other attempt in the period lacked. If the lock has n permits, both are those of the nth nearest grant or
-// attempt (see nth).
-func (r *Reader) nearest(lock *trace.LockTrace, g *trace.Grant, from, to history.Time) (far, missing float64) {
+// successful other attempt in the period lacked. If the lock has n permits, far and missing describe the nth nearest
+// grant and attempt (see nth).
+func (r *Reader) nearest(lock *trace.LockTrace, g *trace.Grant, begin, end history.Time) (far, missing float64) {
 	fars, lacks := r.fars[:0], r.lacks[:0]
 	for _, n := range lock.Grants {
 		b := &r.t.Grants[n]
@@ -338,14 +338,14 @@ func (r *Reader) nearest(lock *trace.LockTrace, g *trace.Grant, from, to history
 			continue
 		}
 		switch at := b.Lease.Granted; {
-		case at < from:
-			if r.t.Permits() > 1 && r.over(b) > from {
+		case at < begin:
+			if r.t.Permits() > 1 && r.over(b) > begin {
 				fars = append(fars, 0)
-			} else if b.Lease.Until <= from {
-				fars = append(fars, r.share(from-at))
+			} else if b.Lease.Until <= begin {
+				fars = append(fars, r.share(begin-at))
 			}
-		case at > to:
-			fars = append(fars, r.share(at-to))
+		case at > end:
+			fars = append(fars, r.share(at-end))
 		default:
 			fars = append(fars, 0)
 		}
@@ -353,8 +353,8 @@ func (r *Reader) nearest(lock *trace.LockTrace, g *trace.Grant, from, to history
 	got := map[history.Attempt]int{}
 	for i := range r.holds {
 		h := &r.holds[i]
-		stood := r.t.Permits() > 1 && h.gone > from
-		if h.of != g.Attempt && (h.set >= from || stood) && h.set < to {
+		stood := r.t.Permits() > 1 && h.gone > begin
+		if h.of != g.Attempt && (h.set >= begin || stood) && h.set < end {
 			got[h.of]++
 		}
 	}

@@ -89,9 +89,10 @@ type Call struct {
 
 	// how many units (servers or groups of servers) grant the lock
 	Units int `json:"units"`
-	// number of further units that another client would have needed to be granted the lock
+	// number of further units (servers or groups of servers) that another client would have needed to be granted the
+	// lock
 	Missing int `json:"missing"`
-	// number of units with the holder's key, minus the number needed for a quorum
+	// number of units (servers or groups of servers) with the holder's key, minus the number needed for a quorum
 	Spare    int               `json:"spare"`
 	Standing []history.Process `json:"standing,omitempty"` // the servers on which the holder's keys existed
 	Gone     []Loss            `json:"gone,omitempty"`     // the keys that the holder lost

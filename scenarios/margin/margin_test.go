@@ -158,8 +158,8 @@ lock: {protocol: redlock, ttl: 10s}
 work: {hold: 5s, stagger: 100ms}
 `
 
-// Each additional fault brings the second client closer to the lock. In the end, it holds the lock at the same time as
-// the first client.
+// Each additional fault brings the second client closer to the lock. After the last one, it holds the lock at the same
+// time as the first client.
 func TestEachLostKeyComesCloser(t *testing.T) {
 	s, err := scenarios.Parse("three.yaml", []byte(redlock))
 	if err != nil {
@@ -242,8 +242,8 @@ func TestNothingIsCloseWithoutFaults(t *testing.T) {
 	}
 }
 
-// The report states the time of a holder's act relative to the end of its lease. If another client entered although the
-// lease had not ended, it states the time relative to that client's entry.
+// The report gives the time of a holder's act relative to the end of its lease. If another client entered although the
+// lease had not ended, it gives the time relative to that client's entry.
 func TestWhatAHolderDidIsTold(t *testing.T) {
 	const s = history.Time(1_000_000_000)
 	call := func(w Way, value float64, at, after history.Time) *Call {

@@ -8,16 +8,16 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// statement is a lease end that was stated to the lease's holder. It includes the time until which the holder's keys
-// protected the lease, as far as was known at that moment.
+// statement is a lease end that a holder was told. It also contains the time until which the holder's keys protected
+// the lease, as far as was known at that moment.
 type statement struct {
 	grant     int32
 	at, until history.Time // when the holder was told, and the end that it was told
 	protects  history.Time // until when the keys keep other clients from a quorum, as far as was known at the time at
 }
 
-// state records the lease end that was stated to the holder at the beginning of w, and the time until which the
-// holder's keys protected the lease, as far as was known at that moment.
+// state records the lease end that the holder was told at the beginning of w, and the time until which the holder's
+// keys protected the lease, as far as was known at that moment.
 func (r *Reader) state(w *trace.Span) {
 	t := r.t
 	g := &t.Grants[w.Grant]
@@ -31,8 +31,8 @@ func (r *Reader) state(w *trace.Span) {
 }
 
 // protects returns the time until which the keys of a grant keep other clients from a quorum, if each key exists until
-// it expires. If the attempt has set several keys on one unit, only the last one counts, because the others belong to
-// earlier tries. ok is false if too few of the grant's keys are known. at is the present time.
+// it expires. If the attempt has set several keys on one unit (server or group), only the last one counts, because the
+// others belong to earlier tries. ok is false if too few of the grant's keys are known. at is the present time.
 func (r *Reader) protects(g *trace.Grant, at history.Time) (until history.Time, ok bool) {
 	var dues []history.Time
 	for h := range r.of(g.Attempt) {
@@ -51,8 +51,8 @@ func (r *Reader) protects(g *trace.Grant, at history.Time) (until history.Time, 
 	}
 }
 
-// overstated measures two times for each lease end that was stated to a holder: by how much it exceeds the end of the
-// holder's keys, and how long these keys still had to live when the lease was extended, was released, or ended.
+// overstated measures two durations for each lease end that a holder was told: how much later it is than the end of the
+// holder's keys, and how much longer these keys were due to exist when the lease was extended, was released, or ended.
 func (r *Reader) overstated(lock *trace.LockTrace) {
 	t := r.t
 	for n := range r.stated {

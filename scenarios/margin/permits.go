@@ -48,8 +48,9 @@ func (r *Reader) over(g *trace.Grant) history.Time {
 	return g.Until
 }
 
-// holdingOrAsking counts the clients, other than the holder of g, that requested a lock or held it between from and to.
-func (r *Reader) holdingOrAsking(lock *trace.LockTrace, g *trace.Grant, from, to history.Time) int {
+// holdingOrAsking counts the clients, other than the holder of g, that requested or held a lock in the period from
+// begin to end.
+func (r *Reader) holdingOrAsking(lock *trace.LockTrace, g *trace.Grant, begin, end history.Time) int {
 	var seen []history.Process
 	add := func(p history.Process) {
 		if p != g.Process && p != history.Probe && !slices.Contains(seen, p) {
@@ -57,12 +58,12 @@ func (r *Reader) holdingOrAsking(lock *trace.LockTrace, g *trace.Grant, from, to
 		}
 	}
 	for _, n := range lock.Asks {
-		if a := &r.t.Asks[n]; r.t.Time(a.Call) < to && (a.Ret == trace.Open || r.t.Time(a.Ret) > from) {
+		if a := &r.t.Asks[n]; r.t.Time(a.Call) < end && (a.Ret == trace.Open || r.t.Time(a.Ret) > begin) {
 			add(a.Process)
 		}
 	}
 	for _, n := range lock.Grants {
-		if x := &r.t.Grants[n]; x.Lease != nil && x.Lease.Granted < to && r.over(x) > from {
+		if x := &r.t.Grants[n]; x.Lease != nil && x.Lease.Granted < end && r.over(x) > begin {
 			add(x.Process)
 		}
 	}

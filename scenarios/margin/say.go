@@ -58,24 +58,24 @@ func (c *Call) String() string {
 // lease had ended.
 func (c *Call) overtaken() bool { return c.At <= c.To && c.Value < 1 && c.After != history.Never }
 
-// past says how long before or after the end of its lease a holder acted, and how much later the next client acted. did
-// and next name the two acts.
-func (c *Call) past(did, next string) string {
+// past says how long before or after the end of its lease a holder acted, and how much later the next client acted.
+// holderAct and nextAct name the two acts.
+func (c *Call) past(holderAct, nextAct string) string {
 	if c.overtaken() {
-		return fmt.Sprintf("%s %s %s before %s %s, although the lease of %s still ran.", c.Holder, did,
-			text.Lasting(max(c.After, 0)), c.Next, next, c.Holder)
+		return fmt.Sprintf("%s %s %s before %s %s, although the lease of %s still ran.", c.Holder, holderAct,
+			text.Lasting(max(c.After, 0)), c.Next, nextAct, c.Holder)
 	}
 	if c.At <= c.To {
-		return fmt.Sprintf("%s %s %s before its lease ended.", c.Holder, did, text.Lasting(c.To-c.At))
+		return fmt.Sprintf("%s %s %s before its lease ended.", c.Holder, holderAct, text.Lasting(c.To-c.At))
 	}
-	said := fmt.Sprintf("%s %s %s after its lease had ended", c.Holder, did, text.Lasting(c.At-c.To))
+	said := fmt.Sprintf("%s %s %s after its lease had ended", c.Holder, holderAct, text.Lasting(c.At-c.To))
 	if c.After == history.Never || c.After < 0 {
 		return said + "; nobody else had the lock by then."
 	}
-	return fmt.Sprintf("%s; %s %s %s later.", said, c.Next, next, text.Lasting(c.After))
+	return fmt.Sprintf("%s; %s %s %s later.", said, c.Next, nextAct, text.Lasting(c.After))
 }
 
-// late says by how much time the last request of an attempt missed another attempt's key on the same server.
+// late describes how close the last request of an attempt came to meeting another attempt's key on the same server.
 func (c *Call) late() string {
 	next := c.Next
 	if next == c.Holder {

@@ -7,7 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// section measures how close other clients came to entering while a holder was still in its critical section.
+// section measures how close other clients came to entering their critical sections while a holder was still in its
+// own.
 func (r *Reader) section(lock *trace.LockTrace, i int) {
 	t := r.t
 	g := &t.Grants[lock.Grants[i]]

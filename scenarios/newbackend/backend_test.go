@@ -41,7 +41,7 @@ func scenario(t *testing.T, ttl, faults string) *scenarios.Scenario {
 // others matches words that only reports about other kinds of servers may contain.
 var others = regexp.MustCompile(`(?i)redis|etcd|zookeeper|kubernetes|consul|appendfsync|fsync|replica|sentinel|znode`)
 
-// testScenarios checks scenarios that use lockd, under faults of all kinds that can strike it. They must have a
+// testScenarios checks scenarios that use lockd, under faults of all kinds that can strike it. All runs must have a
 // verdict, and no report may mention another kind of server.
 func testScenarios(t *testing.T) {
 	for faults, want := range map[string]string{
@@ -90,8 +90,8 @@ func testLibrary(t *testing.T) {
 	locktest.Run(t, locktest.Config{New: newClient, Scenario: "testdata/library.yaml", Seeds: 40})
 }
 
-// testRealTime checks that a program that speaks lockd's protocol finds the servers by their environment variable. The
-// servers must have recorded the same grants as the program, and a session must end as in virtual time.
+// testRealTime checks that a program that speaks lockd's protocol finds the servers through their environment variable.
+// The servers must have recorded the same grants as the program, and a session must end as it does in virtual time.
 func testRealTime(t *testing.T) {
 	for faults, want := range map[string]string{
 		"": "holds ",

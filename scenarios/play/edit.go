@@ -137,13 +137,13 @@ func (o *opened) has(number int) error {
 }
 
 // change edits one fault with the given function, and updates the fault's line.
-func (o *opened) change(number int, how func(*nemesis.Fault)) error {
+func (o *opened) change(number int, edit func(*nemesis.Fault)) error {
 	if err := o.has(number); err != nil {
 		return err
 	}
 	lines := linesOf(o.scenario.Faults)
 	f := o.scenario.Faults[number-1]
-	how(&f)
+	edit(&f)
 	lines[number-1] = f.String()
 	return o.setFaults(lines)
 }

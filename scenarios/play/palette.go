@@ -83,7 +83,7 @@ func (h *hand) Among(list []sim.ProcessID) sim.ProcessID {
 	return list[0]
 }
 
-// Below returns first (modulo n) at its first call, and 0 at later calls.
+// Below returns h.first (modulo n) when it is first called, and 0 after that.
 func (h *hand) Below(n int) int {
 	i := h.first % n
 	h.first = 0

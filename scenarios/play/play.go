@@ -1,11 +1,11 @@
 // Package play lets a reader experiment with a run on a page. A state is the text of a scenario and a seed. It is shown
-// as a report. Readers edit it by gestures on the report's timeline, and save it as a link or as files. The same
-// request has the same answer, whether a command serves the page or the page contains the simulator as WebAssembly.
+// as a report. Readers edit it with gestures on the report's timeline, and save it as a link or as files. The same
+// request gets the same answer, whether a command serves the page or the page contains the simulator as WebAssembly.
 //
 // Goals: every gesture is an edit of the scenario's text, so the reader can read and save what is on the page, and run
 // it with the other commands; the same state gives the same answer everywhere; a mistake changes nothing, and the
-// answer says where it is. Non-goals: drawing (reports/timeline), checking the laws (checker), and how requests travel
-// (cmd/site, play/worker). The page ignores what a scenario expects; it only says which laws hold.
+// answer says where the mistake is. Non-goals: drawing (reports/timeline), checking the laws (checker), and how
+// requests travel (cmd/site, play/worker). The page ignores the scenario's expectations; it only says which laws hold.
 package play
 
 import (
@@ -120,15 +120,15 @@ func (p *Player) open(s State) (*opened, error) {
 		return nil, err
 	}
 	o := &opened{State: s, player: p, doc: doc, scenario: scenario}
-	if bare, less := unexpecting(doc); less {
+	if bare, removed := unexpecting(doc); removed {
 		o.scenario, err = scenarios.Parse(fileName, []byte(bare.String()))
 	}
 	return o, err
 }
 
-// unexpecting returns a copy of a scenario without the keys expect and promise. less reports whether the scenario had
-// any of these keys.
-func unexpecting(doc *format.Document) (bare *format.Document, less bool) {
+// unexpecting returns a copy of a scenario without the keys "expect" and "promise". removed reports whether the
+// scenario had any of these keys.
+func unexpecting(doc *format.Document) (bare *format.Document, removed bool) {
 	bare = doc.Clone()
 	bare.Remove("expect")
 	bare.Remove("promise")
@@ -143,7 +143,7 @@ func Of(s *scenarios.Scenario) (State, error) {
 		return State{}, err
 	}
 	state := State{Text: string(s.Text()), Seed: 1}
-	if bare, less := unexpecting(doc); less {
+	if bare, removed := unexpecting(doc); removed {
 		state.Text = bare.String()
 	}
 	return state, nil

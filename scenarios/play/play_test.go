@@ -157,8 +157,8 @@ func (g *goal) reached(begin, now *view) bool {
 		(!g.Faults || len(now.Faults) >= len(begin.Faults))
 }
 
-// TestTheTourIsAnswered performs the experiment of each stop of the tour. The goal must be reached afterwards, and not
-// before.
+// TestTheTourIsAnswered performs the experiment of each stop of the tour. The goal must not be reached before the
+// experiment, and must be reached after it.
 func TestTheTourIsAnswered(t *testing.T) {
 	second := int64(1_000_000_000)
 	pull := func(fault int, to int64) func(*view) *gesture {

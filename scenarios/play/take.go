@@ -55,7 +55,7 @@ func (o *opened) files() (all []file, err error) {
 	return append(all, file{Name: name + ".html", Is: "this run as a static page", Text: page.String()}), nil
 }
 
-// expecting returns a copy of the scenario that expects the present outcomes of its laws.
+// expecting returns a copy of the scenario that expects each law to have the outcome that it has now.
 func (o *opened) expecting(run *single.Run) (*scenarios.Scenario, error) {
 	doc, _ := unexpecting(o.doc)
 	for _, f := range run.Findings() {

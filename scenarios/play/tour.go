@@ -29,7 +29,7 @@ const (
 	redisDocs = "redis.io, Distributed Locks with Redis, "
 )
 
-// tour presents the debate of 2016 about Redlock in eight stops.
+// tour presents the 2016 debate about Redlock in eight stops.
 var tour = []tourStop{
 	{
 		Title: "A pause", Scenario: "kleppmann-gc-pause",

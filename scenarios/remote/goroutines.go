@@ -155,7 +155,7 @@ func base(place string) string { return place[strings.LastIndexByte(place, '/')+
 // depth is the maximum number of calls that are listed for a goroutine.
 const depth = 8
 
-// calls lists the innermost calls of a goroutine with their places, and the call that created it.
+// calls lists the innermost calls of a goroutine and the call that created it, each with its place in the source code.
 func (g *Goroutine) calls() string {
 	var b strings.Builder
 	for i, f := range g.frames {
@@ -187,7 +187,7 @@ func Same(all []*Goroutine) string {
 	return b.String()
 }
 
-// stranger describes the channel for which a goroutine waits, if it was created outside the run. Such a wait prevents
+// stranger describes the channel on which a goroutine waits, if it was created outside the run. Such a wait prevents
 // virtual time from advancing. The channel probably belongs to the package of the innermost call outside the standard
 // library, in this goroutine or in its creator. stranger returns "" if the goroutine waits for something else.
 func stranger(g *Goroutine, all []*Goroutine) string {

@@ -14,7 +14,7 @@ import (
 )
 
 // hung is the processor time that a process may use before its next message. After that, the process is killed. If the
-// host does not report processor time, real time counts instead. Normal runs take milliseconds.
+// host does not report processor time, real time is used instead. Normal runs take milliseconds.
 const hung = time.Minute
 
 // idle is the maximum real time for which a process may use no processor time, if the host reports processor times. A
@@ -148,7 +148,7 @@ type usage struct {
 	rests, known bool
 }
 
-// kill makes the process dump its goroutines and ends it.
+// kill makes the process dump its goroutines, and then ends it.
 func (p *Process) kill(why string, done <-chan struct{}) {
 	p.said.kill(why)
 	_ = quit(p.cmd.Process) // if this fails, the process is killed anyway after a while

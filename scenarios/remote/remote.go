@@ -1,6 +1,6 @@
 // Package remote performs runs in another process, which executes the test binary of a package whose lock is Go code
-// (scenarios/locktest). Searches, sweeps and the shrinking of plans can therefore use such a lock like any other
-// scenario.
+// (scenarios/locktest). Searches, sweeps and the shrinking of plans can therefore run scenarios with such a lock in the
+// same way as any other scenario.
 //
 // Goals: a run in another process is the same, to the last event, as a run in this process. If a process dies or hangs,
 // its run ends with an error that says so, and no process or file remains. Non-goals: what happens in that process.
@@ -148,26 +148,26 @@ func Open(binary, folder, name string) (*Test, error) {
 // Binary returns the absolute path of the test binary.
 func (t *Test) Binary() string { return t.binary }
 
-// known checks that the binary can be executed and contains the test. what names the binary in errors.
-func (t *Test) known(what string) error {
+// known checks that the binary can be executed and contains the test. Errors refer to the binary by the given name.
+func (t *Test) known(name string) error {
 	list := exec.Command(t.binary, "-test.list", ".*")
 	list.Dir = t.folder
 	text, err := list.Output()
 	var ended *exec.ExitError
 	switch {
 	case errors.Is(err, syscall.ENOEXEC):
-		return fmt.Errorf("%s is not a program for %s/%s: %w", what, runtime.GOOS, runtime.GOARCH, err)
+		return fmt.Errorf("%s is not a program for %s/%s: %w", name, runtime.GOOS, runtime.GOARCH, err)
 	case errors.As(err, &ended):
-		return fmt.Errorf("%s does not list its tests: %w\n%s", what, err, ended.Stderr)
+		return fmt.Errorf("%s does not list its tests: %w\n%s", name, err, ended.Stderr)
 	case err != nil:
-		return fmt.Errorf("%s: %w", what, err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	names := strings.Fields(string(text))
 	top, _, _ := strings.Cut(t.name, "/")
 	if slices.Contains(names, top) {
 		return nil
 	}
-	problem := fmt.Sprintf("%s has no test %s", what, top)
+	problem := fmt.Sprintf("%s has no test %s", name, top)
 	if near := nearest.Word(top, names); near != "" {
 		problem += fmt.Sprintf(" (did you mean %q?)", near)
 	}
@@ -230,8 +230,8 @@ func (t *Test) ask(r Request) (Answer, error) {
 	return a, err
 }
 
-// askOne sends a request to an idle process, or to a new one. A process that does not answer is not used again. first
-// reports whether the request was the first one to the process.
+// askOne sends a request to an idle process, or to a new one if none is idle or anew is set. A process that does not
+// answer is not used again. first reports whether the request was the first one to the process.
 func (t *Test) askOne(text []byte, anew bool) (a Answer, first bool, err error) {
 	p, err := t.process(anew)
 	if err != nil {
@@ -257,7 +257,7 @@ func (t *Test) askOne(text []byte, anew bool) (a Answer, first bool, err error) 
 	return a, first, err
 }
 
-// process returns an idle process, or a new one.
+// process returns an idle process. It returns a new one if none is idle or anew is set.
 func (t *Test) process(anew bool) (*Process, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

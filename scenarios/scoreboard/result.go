@@ -45,7 +45,7 @@ type Close struct {
 	Words string      `json:"words"`
 }
 
-// Finding says that a law was broken by a cause. It contains the smallest plan that reproduces this violation.
+// Finding is a violation of a law with a particular cause. It contains the smallest plan that reproduces the violation.
 type Finding struct {
 	Law      checker.Law `json:"law"`
 	Cause    string      `json:"cause"`

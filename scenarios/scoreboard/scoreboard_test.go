@@ -155,7 +155,7 @@ func TestFindingsAreExplained(t *testing.T) {
 
 // TestCountsAgreeWithFindings checks that results are consistent. A law is broken if and only if it has a cause. Each
 // cause has a finding unless its run could not be repeated. Each family was explored with as many schedules as the row
-// states.
+// specifies.
 func TestCountsAgreeWithFindings(t *testing.T) {
 	for _, e := range folders(t) {
 		if e.result == nil {
@@ -291,7 +291,7 @@ func TestTheWebPageHasEveryRow(t *testing.T) {
 	}
 }
 
-// TestVersionsArePinned checks that the install command of a row installs the version that the row states.
+// TestVersionsArePinned checks that the install command of a row installs the version that the row specifies.
 func TestVersionsArePinned(t *testing.T) {
 	pinned := func(file string) string {
 		text, err := os.ReadFile(filepath.Join("..", "live", "workers", file))

@@ -98,7 +98,7 @@ func (e *entry) notTried() string {
 	return cmp.Or(e.NotTried, "Not explored yet; the command of the row explores it.")
 }
 
-// former reports whether the result is for a different version than the one that the row states.
+// former reports whether the result is for a version other than the one that the row specifies.
 func (e *entry) former() bool { return e.result != nil && e.result.Version != e.Version }
 
 // explore returns the command that explores the row's lock under a family of faults.

@@ -74,7 +74,7 @@ func TestAimedPlansArePlans(t *testing.T) {
 	}
 }
 
-// If the mix states how long faults last, an aimed fault also lasts that long.
+// If the mix specifies how long faults last, an aimed fault also lasts that long.
 func TestAimedFaultsAreAsLongAsTheMixSays(t *testing.T) {
 	plans, err := NewPlans(parsed(t, strings.Replace(aimedAt, "aimed: 100%",
 		"aimed: 100%, downtime: 12s..24s, pause: 2s..3s, outage: 4s..5s, delay: 6s..7s", 1)))

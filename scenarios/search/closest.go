@@ -46,7 +46,7 @@ func (c Closest) consistent(ran Ranges) bool {
 	for _, call := range c {
 		at := slices.Index(checker.Laws, call.Law)
 		unnamed := len(call.Standing) == 0 && (call.Way == margin.Deposed || call.Way == margin.Requests)
-		if at <= last || call.Way.Law() != call.Law || unnamed || len(ran.in(Ranges{{call.Seed, call.Seed}})) == 0 {
+		if at <= last || call.Way.Law() != call.Law || unnamed || len(ran.common(Ranges{{call.Seed, call.Seed}})) == 0 {
 			return false
 		}
 		last = at

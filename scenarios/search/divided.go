@@ -67,7 +67,7 @@ func (e *Result) join(part *Result) error {
 	if !part.fits(e) {
 		return fmt.Errorf("a part comes from another scenario, other faults or another version of this program")
 	}
-	if twice := part.Ran.in(e.Ran); len(twice) > 0 {
+	if twice := part.Ran.common(e.Ran); len(twice) > 0 {
 		return fmt.Errorf("seeds %s were run twice", twice)
 	}
 	e.add(part)

@@ -12,12 +12,13 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/margin"
 )
 
-// Drawn holds the fields of a Result that only searches with random faults use.
+// Drawn holds the fields of a Result that are used only if the search draws its faults at random.
 type Drawn struct {
 	Undecided int              `json:"undecided"` // number of runs in which some law was undecided
 	Empty     int              `json:"empty"`     // number of runs without faults, or with only excluded ones
 	Faults    []campaign.Fault `json:"faults"`    // in the order of nemesis.Kinds
-	// Differing counts the blocks of plans in which guidance stopped because a repeated run had a different result.
+	// Differing counts the blocks of plans in which guidance stopped because a repeated run had a different result (see
+	// Guides).
 	Differing Differing `json:"differing"`
 	Closest   Closest   `json:"closest"`
 
@@ -44,16 +45,15 @@ func (d *Differing) add(more Differing) {
 	d.Blocks += more.Blocks
 }
 
-// NewExploration prepares to run the given number of seeds (at least 1). The argument from is the first seed.
-// NewExploration returns an error if the mix cannot draw any fault, if there are not that many seeds, or if the
-// fault-free run failed.
-func NewExploration(s *scenarios.Scenario, from uint64, seeds int, shard Shard) (*Result, error) {
+// NewExploration prepares to run the given number of seeds (at least 1), beginning with firstSeed. It returns an error
+// if the mix cannot draw any fault, if there are not that many seeds, or if the fault-free run failed.
+func NewExploration(s *scenarios.Scenario, firstSeed uint64, seeds int, shard Shard) (*Result, error) {
 	free := !Guides(s, seeds)
 	plans, err := (&Span{Free: free}).Plans(s)
 	if err != nil {
 		return nil, err
 	}
-	span, err := newSpan(s, plans.sample(), from, seeds, shard)
+	span, err := newSpan(s, plans.sample(), firstSeed, seeds, shard)
 	if err != nil {
 		return nil, err
 	}

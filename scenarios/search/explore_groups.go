@@ -20,8 +20,8 @@ type planGroup []*ReducedFinding
 // each or are only counted.
 type planGroups []planGroup
 
-// byPlan groups the findings by their smallest plan. Findings that break a promise come first, then findings about more
-// serious laws, then more frequent findings. The groups are in the order of their first findings.
+// byPlan groups the findings by their smallest plan. It lists findings that break a promise first, then findings about
+// more serious laws, then more frequent findings. The groups are in the order of their first findings.
 func (r *Report) byPlan() planGroups {
 	all := make([]*ReducedFinding, len(r.Findings))
 	for i := range r.Findings {
@@ -133,7 +133,7 @@ func (g planGroup) text(p *text.Writer) {
 	}
 }
 
-// short writes one line per group while there is room, and then the number of the remaining groups.
+// short writes one line per group until the room is used up, and then the number of the remaining groups.
 func (b planGroups) short(p *text.Writer, room int) {
 	p.Blank()
 	most := max(room-2, 0)

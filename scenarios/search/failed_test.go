@@ -14,13 +14,13 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// breaking returns a scenario with a library's lock. Its runs are the same as with the protocol named by alike, but the
-// lock's code fails with every third seed.
-func breaking(t *testing.T, alike string) *scenarios.Scenario {
+// breaking returns a scenario with a library's lock. Its runs are the same as with the given protocol, but the lock's
+// code fails with every third seed.
+func breaking(t *testing.T, protocol string) *scenarios.Scenario {
 	t.Helper()
 	const text = "name: library\nservers: {redis: 1}\nclients: 3\nlock: {protocol: library, ttl: 8s}\n" +
 		"work: {cycles: 2, hold: 4s, writes: 1}\n"
-	as, err := scenarios.Parse("alike.yaml", []byte(strings.Replace(text, "library, ttl", alike+", ttl", 1)))
+	as, err := scenarios.Parse("alike.yaml", []byte(strings.Replace(text, "library, ttl", protocol+", ttl", 1)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,11 +20,12 @@ type FirstViolation struct {
 	Plan        string // plan of that run, in the format that ParsePlan reads
 }
 
-// FindFirst runs random plans on a scenario, one for each seed. The argument from is the first seed. FindFirst stops at
-// the first run that breaks a law that the scenario promises, after the given number of seeds, or when ctx is done. If
-// a run fails, the error names its seed.
-func FindFirst(ctx context.Context, s *scenarios.Scenario, from uint64, seeds int) (first FirstViolation, err error) {
-	first.Runs, err = Each(ctx, s, from, seeds, func(p *nemesis.Plan, v *checker.Verdict) bool {
+// FindFirst runs random plans on a scenario, one for each seed, beginning with firstSeed. It stops at the first run
+// that breaks a law that the scenario promises, after the given number of seeds, or when ctx is done. If a run fails,
+// the error names its seed.
+func FindFirst(ctx context.Context, s *scenarios.Scenario, firstSeed uint64, seeds int) (first FirstViolation,
+	err error) {
+	first.Runs, err = Each(ctx, s, firstSeed, seeds, func(p *nemesis.Plan, v *checker.Verdict) bool {
 		for i := range v.Findings {
 			if b := s.Promise.BrokenBy(&v.Findings[i]); b != nil {
 				first.Found, first.Law, first.Cause, first.Plan = true, b.Law, b.Cause, p.String()

@@ -53,8 +53,8 @@ func (v *variation) client() sim.ProcessID {
 	return v.call.Holder
 }
 
-// window returns the period in which a fault can make a difference. It begins with the holder's call of acquire or with
-// the grant. It ends with the lease, or with the action of the holder that made this a close call.
+// window returns the period in which a fault can make a difference. It begins when the holder calls acquire or is
+// granted the lock. It ends with the lease, or with the action of the holder that made this a close call.
 func (v *variation) window() (from, to time.Duration) {
 	c := v.call
 	from, to = c.Called.Duration(), c.To.Duration()

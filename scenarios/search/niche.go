@@ -9,7 +9,7 @@ import (
 )
 
 // niches is the number of niches: two for each margin.Way. One contains plans whose close call came before any key was
-// lost. The other contains plans whose close call came after that. Losing a key is a step towards a violation, so plans
+// lost. The other contains plans whose close call came after that. Losing a key is a step toward a violation, so plans
 // that lose a key must not be displaced by closer calls that lose none.
 const niches = 2 * margin.Ways
 
@@ -61,9 +61,9 @@ func (n *niche) admits(c *margin.Call) bool {
 	return len(n.elites) < most || c.Value <= n.elites[len(n.elites)-1].call.Value
 }
 
-// keep adds a plan if its run came close enough to a violation. The plan replaces a plan with the same kinds of faults
-// and the same margin, if there is one. Otherwise, the niche may then have too many plans, in total or with these kinds
-// of faults. If so, keep removes the plan with the largest margin.
+// keep adds a plan if its run came close enough to a violation. If the niche already has a plan with the same kinds of
+// faults and the same margin, the new plan replaces it. Otherwise, the niche may now have too many plans, in total or
+// with these kinds of faults. In that case, keep removes the plan with the largest margin.
 func (n *niche) keep(e elite) {
 	if !n.admits(&e.call) {
 		return

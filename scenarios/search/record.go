@@ -80,20 +80,20 @@ func unprintable(text []byte) bool {
 	}
 }
 
-// longestCause is the maximum length, in characters, of the kind of a cause and of its detail. Real causes are shorter.
+// longestCause is the maximum length, in characters, of a cause's kind and also of its detail. Real causes are shorter.
 const longestCause = 64
 
-// consistentFindings reports whether the findings can be the result of the runs in ran. laws contains the number of
-// runs that broke each law. Each finding must name a seed that was run. No two findings may be equal, and none may have
-// more runs than broke its law. For each law, the runs of its findings must add up to at least the number of runs that
-// broke it.
+// consistentFindings reports whether the findings can be the result of runs with the seeds in ran. laws contains the
+// number of runs that broke each law. Each finding must name a seed in ran. No two findings may be equal, and no
+// finding may have more runs than broke its law. For each law, the runs of its findings must add up to at least the
+// number of runs that broke it.
 func consistentFindings(all campaign.Findings, laws campaign.Laws, ran Ranges) bool {
 	broken, most, seen := map[checker.Law]int{}, map[checker.Law]int{}, map[campaign.Finding]bool{}
 	for _, f := range all {
 		named := campaign.Finding{Law: f.Law, Cause: f.Cause}
 		if f.Runs < 1 || !slices.Contains(checker.Laws, f.Law) || f.Cause.Kind == "" || seen[named] ||
 			len(f.Cause.Kind) > longestCause || len(f.Cause.Detail) > longestCause ||
-			len(ran.in(Ranges{{f.First, f.First}})) == 0 {
+			len(ran.common(Ranges{{f.First, f.First}})) == 0 {
 			return false
 		}
 		seen[named] = true

@@ -11,16 +11,16 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// Repeated holds the fields of a Result that only searches with the same faults in all runs use.
+// Repeated holds the fields of a Result that are used only if all runs of the search have the same faults.
 type Repeated struct {
 	Plan     []campaign.Planned `json:"plan"`
 	Campaign format.Campaign    `json:"campaign"`
 }
 
-// NewRuns prepares to run the given number of seeds (at least 1). The argument from is the first seed. The faults must
-// be valid for s.
-func NewRuns(s *scenarios.Scenario, faults []nemesis.Fault, from uint64, seeds int, shard Shard) (*Result, error) {
-	span, err := newSpan(s, nemesis.Plan{Scenario: s.Name, Seed: calm, Faults: faults}, from, seeds, shard)
+// NewRuns prepares to run the given number of seeds (at least 1), beginning with firstSeed. The faults must be valid
+// for s.
+func NewRuns(s *scenarios.Scenario, faults []nemesis.Fault, firstSeed uint64, seeds int, shard Shard) (*Result, error) {
+	span, err := newSpan(s, nemesis.Plan{Scenario: s.Name, Seed: calm, Faults: faults}, firstSeed, seeds, shard)
 	return newRuns(span, campaign.NewPlanned(faults)), err
 }
 

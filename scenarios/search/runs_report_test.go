@@ -120,7 +120,7 @@ func TestReportsCanBeRead(t *testing.T) {
 	}
 }
 
-// Only explorations state the rate of runs that break a law, because their plans are a random sample. Many runs of one
+// Only explorations give the rate of runs that break a law, because their plans are a random sample. Many runs of one
 // plan are not such a sample.
 func TestOnlyASampleHasARate(t *testing.T) {
 	for name, d := range documents(false) {

@@ -96,8 +96,8 @@ func (r Ranges) without(others Ranges) (left Ranges) {
 	return left
 }
 
-// in returns the seeds that are both in r and in other.
-func (r Ranges) in(other Ranges) Ranges { return r.without(r.without(other)) }
+// common returns the seeds that are in both r and other.
+func (r Ranges) common(other Ranges) Ranges { return r.without(r.without(other)) }
 
 // portions returns the number of portions into which the ranges are divided. A portion ends at a multiple of size or at
 // the end of its range.

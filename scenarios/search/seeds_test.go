@@ -40,7 +40,7 @@ func TestSetsOfSeedsAreSets(t *testing.T) {
 			if got := x.without(y); !slices.Equal(got, rangesOf(a&^b)) {
 				t.Fatalf("%v without %v is %v", x, y, got)
 			}
-			if got := x.in(y); !slices.Equal(got, rangesOf(a&b)) {
+			if got := x.common(y); !slices.Equal(got, rangesOf(a&b)) {
 				t.Fatalf("%v in %v is %v", x, y, got)
 			}
 			if got := slices.Clone(x).with(y); !slices.Equal(got, rangesOf(a|b)) {

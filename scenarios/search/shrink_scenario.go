@@ -52,8 +52,8 @@ func (sh *shrinker) smaller(s *subject, p nemesis.Plan, try seedSearch) (*subjec
 	return s, p, false
 }
 
-// compareSizes compares scenarios by their number of clients, then of cycles, of writes and of locks, and then by the
-// length of the text.
+// compareSizes compares scenarios by number of clients, then by number of cycles, of writes and of locks, and finally
+// by the length of their text.
 func compareSizes(a, b *subject) int {
 	size := func(s *subject) []int {
 		cycles, writes, locks := 0, 0, 0

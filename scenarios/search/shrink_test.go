@@ -40,8 +40,8 @@ type violation struct {
 }
 
 // drawViolations draws a plan for each seed from 1 to seeds, runs it, and returns the violations. For each law and
-// cause it returns only the first few.
-func drawViolations(t testing.TB, s *scenarios.Scenario, seeds uint64, few int) []violation {
+// cause it returns at most limit violations.
+func drawViolations(t testing.TB, s *scenarios.Scenario, seeds uint64, limit int) []violation {
 	t.Helper()
 	r := scenarios.NewRunner(s)
 	calm, err := r.Run(nemesis.Plan{Scenario: s.Name})
@@ -64,7 +64,7 @@ func drawViolations(t testing.TB, s *scenarios.Scenario, seeds uint64, few int) 
 			if f.Outcome != checker.Violated {
 				continue
 			}
-			if what := string(f.Law) + f.Cause.String(); count[what] < few {
+			if what := string(f.Law) + f.Cause.String(); count[what] < limit {
 				count[what]++
 				list = append(list, violation{f.Law, f.Cause, plan})
 			}
@@ -114,7 +114,7 @@ func TestKleppmannsPauseIsToldInOneLine(t *testing.T) {
 	}
 }
 
-// Violations that random faults cause in the catalogue's scenarios are shrunk to a minimum. The test performs its own
+// Violations that random faults cause in the catalog's scenarios are shrunk to a minimum. The test performs its own
 // runs to verify three things: no fault can be removed or simplified, the scenario cannot be made smaller, and the
 // printed scenario and plan show the violation again.
 func TestShrunkViolationsAreMinimalAndFailAgain(t *testing.T) {
@@ -224,8 +224,8 @@ func checkFailsAgain(t *testing.T, r *Shrunk) {
 	}
 }
 
-// noisy is a lock without fencing tokens. Its three clients work several times. In the plan of noisyViolation, only the
-// pause matters.
+// noisy is a lock without fencing tokens. Each of its three clients acquires the lock several times. In the plan of
+// noisyViolation, only the pause matters.
 const noisy = `name: noisy
 servers: {redis: 1}
 network: {links: {client-3 -> redis-1: 1ms..3ms, client-2 | resource: 2ms}}

@@ -70,8 +70,8 @@ func newCampaign[C any](t *testing.T, begin func() (C, error)) C {
 	return c
 }
 
-// TestTheFirstPlansOfFindingsAreKept checks that the plans of findings are the plans that were drawn, even in a process
-// that has only the record.
+// TestTheFirstPlansOfFindingsAreKept checks that the stored plan of each finding is the plan that was drawn, even in a
+// process that has only the record of the search.
 func TestTheFirstPlansOfFindingsAreKept(t *testing.T) {
 	s := named(t, "kleppmann-gc-pause")
 	e := newCampaign(t, func() (*Result, error) { return NewExploration(s, 1, together+50, Whole) })

@@ -51,8 +51,8 @@ func (v *variation) some(most time.Duration) time.Duration {
 	return max(most>>v.below(10), time.Millisecond).Truncate(time.Millisecond)
 }
 
-// beyond picks the length of a fault that begins at the given time. The fault ends after the given end. The additional
-// time is random, with the given maximum, or 1 s if that is longer.
+// beyond picks the length of a fault that begins at the given time and lasts beyond the given end. It ends at a random
+// time after the end, by at most the given maximum, or 1 s if that is longer.
 func (v *variation) beyond(at, end, most time.Duration) time.Duration {
 	return (max(end-at, 0) + max(most, time.Second)>>v.below(4)).Truncate(time.Millisecond)
 }
@@ -268,7 +268,7 @@ func (v *variation) lateAnswer() []nemesis.Fault {
 	return []nemesis.Fault{r.Strike(nemesis.Fault{Kind: nemesis.DelayMessage, By: v.some(length)}, true)}
 }
 
-// lateTry delays a request by which the holder undid an earlier failed attempt, until a later attempt has set the
+// lateTry delays a request with which the holder undid an earlier failed attempt, until a later attempt has set the
 // holder's key. The history does not mark such requests. So lateTry picks any request that the holder sent to the
 // server before the lock was granted, except the first and the last.
 func (v *variation) lateTry() []nemesis.Fault {

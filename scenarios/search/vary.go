@@ -36,11 +36,11 @@ func (v *variation) vary(drawn []nemesis.Fault) {
 	}
 }
 
-// change picks a fault at random and passes it to the function how. If the mix allows the resulting fault, it replaces
+// change picks a fault at random and passes it to the function edit. If the mix allows the resulting fault, it replaces
 // the old one.
-func (v *variation) change(how func(nemesis.Fault) nemesis.Fault) {
+func (v *variation) change(edit func(nemesis.Fault) nemesis.Fault) {
 	i := v.below(len(v.faults))
-	if f := how(v.faults[i]); v.plans.generator.Allows(f) {
+	if f := edit(v.faults[i]); v.plans.generator.Allows(f) {
 		v.faults[i] = f
 	}
 }

@@ -25,8 +25,8 @@ func explained(t *testing.T, s *scenarios.Scenario) *single.Run {
 }
 
 // TestEveryFormHasEachCause runs del-by-slow-client, in which a pause breaks exclusion, and later the DEL of the paused
-// client breaks it again. The report must contain both causes in every output format, each with the fault that it
-// needs.
+// client breaks it again. The report must contain both causes in every output format, and must say for each of them
+// which fault it needs.
 func TestEveryFormHasEachCause(t *testing.T) {
 	s, err := scenarios.Named("del-by-slow-client")
 	if err != nil {

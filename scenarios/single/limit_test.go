@@ -74,7 +74,7 @@ func run(t *testing.T, s *scenarios.Scenario) (scenarios.Result, checker.Verdict
 	return r, checker.Check(r.History)
 }
 
-// outcome returns the outcome that the explanation of a law states. It returns "" if the law is not decided.
+// outcome returns the outcome that the explanation of a law contains. It returns "" if the law is not decided.
 func outcome(f checker.Finding) string {
 	switch f.Outcome {
 	case checker.Holds:

@@ -74,8 +74,8 @@ func Explain(s *scenarios.Scenario, r scenarios.Result, judged format.Judgment) 
 	return NewRun(s, r, judged), nil
 }
 
-// NewRun returns the report of a run, for instance of one that cannot be repeated. Unlike Explain, it runs nothing
-// again to find the needed faults or a longer limit.
+// NewRun returns the report of a run, for instance of one that cannot be repeated. Unlike Explain, it does not repeat
+// the run to find out which faults are needed or which longer limit would decide a law.
 func NewRun(s *scenarios.Scenario, r scenarios.Result, judged format.Judgment) *Run {
 	result := judged.Standing()
 	run := &Run{

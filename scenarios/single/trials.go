@@ -26,10 +26,10 @@ func NewTrials(s *scenarios.Scenario) *Trials { return &Trials{runner: scenarios
 // named in the explanation are removed, one by one and together. Finally, all faults are removed together.
 const mostTried = 64
 
-// Try adds trials to each breach of v: what happens without certain faults of the plan. v is the verdict on h, the
-// history of a run of p. Try adds each fault that is necessary by itself. If there is none, it adds a smallest set of
-// faults that are necessary together. It also adds each fault that the explanation names although it is not necessary.
-// If the violation needs no fault at all, it says so.
+// Try adds trials to each breach of v. A trial says what happens without certain faults of the plan. v is the verdict
+// on h, the history of a run of p. Each fault that is necessary by itself gets a trial. If there is no such fault, a
+// smallest set of faults that are necessary together gets one. So does each fault that the explanation names although
+// it is not necessary. If the violation needs no fault at all, Try says so.
 func (r *Trials) Try(p nemesis.Plan, h *history.History, v *checker.Verdict) error {
 	r.violated, r.tried = nil, map[string]checker.Verdict{}
 	for i := range v.Findings {

@@ -18,7 +18,7 @@ type Assertion struct {
 }
 
 // Assertion parses "LAW holds when CONDITION" or "LAW is violated when CONDITION" for a sweep over the given axes.
-// Errors are of type *nemesis.ParseError and state the column in text.
+// Errors are of type *nemesis.ParseError and contain the column in text.
 func (b *Subject) Assertion(axes []Axis, text string) (*Assertion, error) {
 	var laws []string
 	for _, law := range checker.Laws {
@@ -81,8 +81,9 @@ type Turn struct {
 	At    Level // the tried value nearest to the change for which the condition is true
 }
 
-// count adds to the result the outcome at a point where the condition is true. from is the first seed of the sweep.
-func (a *Asserted) count(p *Point, from uint64) {
+// count adds to the result the outcome at a point where the condition is true. firstSeed is the first seed of the
+// sweep.
+func (a *Asserted) count(p *Point, firstSeed uint64) {
 	state := p.State(a.Law)
 	if state == Invalid || state == Unjudged && p.cut {
 		return
@@ -97,7 +98,7 @@ func (a *Asserted) count(p *Point, from uint64) {
 	case state == Unjudged:
 		a.Unjudged++
 	case a.Counter == nil:
-		a.Counter, a.Seed = p, from
+		a.Counter, a.Seed = p, firstSeed
 		for _, f := range p.Findings {
 			if f.Law == a.Law && a.Want == checker.Holds {
 				a.Seed = f.First

@@ -88,7 +88,7 @@ func TestConditionsCompute(t *testing.T) {
 	}
 }
 
-// TestWrongAssertions checks that an error states the column, what is wrong there, and the nearest valid word.
+// TestWrongAssertions checks that an error contains the column, what is wrong there, and the nearest valid word.
 func TestWrongAssertions(t *testing.T) {
 	b := subjectOf(t, sweepable)
 	axes := []Axis{axisOf(t, b, "contact=parallel,sequential")}

@@ -168,8 +168,8 @@ func TestEveryKeyCanBeVaried(t *testing.T) {
 	}
 }
 
-// TestKeysReadWhatTheyWrite checks that nothing changes if a setting gets the value that it already has, whether or not
-// the file states the value.
+// TestKeysReadWhatTheyWrite checks that nothing changes if a setting is given the value that it already has, whether or
+// not the file specifies that value.
 func TestKeysReadWhatTheyWrite(t *testing.T) {
 	b := subjectOf(t, sweepable)
 	before := b.vary(nil, nil)

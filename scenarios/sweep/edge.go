@@ -15,9 +15,9 @@ type flip[S comparable] struct {
 
 // bisect finds changes of state between two numbers with different states. It halves the gap until the numbers on both
 // sides of a change are at most resolution apart. It finds at least one change, but it may miss others, because it does
-// not look between numbers with equal states. at is a function that returns the state of a number. If the number has no
-// state, the function returns false, and the search ends there.
-func bisect[S comparable](lo, hi int64, before, after S, resolution int64, at func(int64) (S, bool)) []flip[S] {
+// not look between numbers with equal states. stateOf returns the state of a number. If it returns false, the number
+// has no state, and the search ends there.
+func bisect[S comparable](lo, hi int64, before, after S, resolution int64, stateOf func(int64) (S, bool)) []flip[S] {
 	if before == after {
 		return nil
 	}
@@ -25,7 +25,7 @@ func bisect[S comparable](lo, hi int64, before, after S, resolution int64, at fu
 	for f.first-f.last > resolution {
 		half := max((f.first-f.last)/2/resolution*resolution, resolution)
 		middle := f.last + half
-		state, ok := at(middle)
+		state, ok := stateOf(middle)
 		if !ok {
 			f.exact = false
 			break
@@ -36,7 +36,7 @@ func bisect[S comparable](lo, hi int64, before, after S, resolution int64, at fu
 			f.first, f.after = middle, state
 		}
 	}
-	return append([]flip[S]{f}, bisect(f.first, hi, f.after, after, resolution, at)...)
+	return append([]flip[S]{f}, bisect(f.first, hi, f.after, after, resolution, stateOf)...)
 }
 
 // Edge is a position on an axis at which the outcome of a law changes.

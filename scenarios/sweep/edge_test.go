@@ -103,8 +103,8 @@ func TestBisectingStopsAtTheResolution(t *testing.T) {
 	}
 }
 
-// TestBisectingEndsWhereNothingCanBeTried checks that bisect neither narrows a change nor calls it exact if no number
-// between its two sides is valid.
+// TestBisectingEndsWhereNothingCanBeTried checks what bisect does if no number between two numbers with different
+// states is valid: it does not narrow the gap between them, and does not call the change exact.
 func TestBisectingEndsWhereNothingCanBeTried(t *testing.T) {
 	found := bisect(0, 1000, Broken, Safe, 1, func(int64) (State, bool) { return Invalid, false })
 	if len(found) != 1 || found[0].last != 0 || found[0].first != 1000 || found[0].exact {

@@ -87,7 +87,7 @@ func faultKeys(i int, f *nemesis.Fault) []*Key {
 	return keys
 }
 
-// set sets the key's value in its fault.
+// set sets the value that the key stands for, in the key's fault, to n.
 func (k *Key) set(faults []variedFault, n int64) {
 	f := &faults[k.fault-1]
 	k.field.set(&f.Fault, n)
@@ -96,7 +96,7 @@ func (k *Key) set(faults []variedFault, n int64) {
 	}
 }
 
-// readFault returns the key's value in its fault. ok is false if the fault does not state the value.
+// readFault returns the key's value in its fault. ok is false if the fault does not specify the value.
 func (k *Key) readFault(faults []variedFault) (int64, bool) {
 	f := &faults[k.fault-1]
 	n := k.field.value(&f.Fault)

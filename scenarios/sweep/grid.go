@@ -5,8 +5,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Text draws the rows of the map, with the highest value first, and below them the values of the horizontal axis.
-// Columns that do not fit on the screen follow below in further blocks.
+// Text draws the rows of the map, with the highest value first, and the values of the horizontal axis below them.
+// Columns that do not fit on the screen follow in further blocks.
 func (m *Map) Text(p *text.Writer) {
 	levels, rows := m.Axes[0].Levels, []Level{{}}
 	if len(m.Axes) == 2 {

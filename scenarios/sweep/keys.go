@@ -25,8 +25,8 @@ type Key struct {
 }
 
 // ofServers and ofClients contain, in the order of FORMAT.md, the settings that affect runs, except mappings, lists and
-// names. Settings in ofClients can also be set for one client, under overrides. startOfClient can be set only under
-// overrides.
+// names. Settings in ofClients can also be set for one client, in the mapping "overrides". startOfClient can be set
+// only there.
 var ofServers, ofClients, startOfClient = variableKeys()
 
 func variableKeys() (servers, clients []Key, start Key) {

@@ -207,8 +207,7 @@ func (s *Sweep) stretches(law checker.Law, axis int, points []int) []Stretch {
 	return all
 }
 
-// inMiddle returns the tried point that is nearest to the middle of a stretch. It considers only the points with the
-// most runs.
+// inMiddle returns the point nearest to the middle of a stretch, among the tried points with the most runs.
 func (s *Sweep) inMiddle(axis int, of *Stretch) *Point {
 	best := of.shown
 	for _, p := range slices.Concat(s.Points, s.Between) {

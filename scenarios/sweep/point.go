@@ -187,8 +187,8 @@ type sweeper struct {
 	strikes campaign.Strikes
 }
 
-// measure performs the given runs of a new point. If until contains laws, it stops as soon as each of them was violated
-// in some runs but not in all. It also stops when ctx is done.
+// measure performs the given runs of a new point. If the list until is not empty, it stops as soon as each law in the
+// list was violated in some runs but not in all. It also stops when ctx is done.
 func (w *sweeper) measure(levels []Level, runs iter.Seq[int], until []checker.Law) (*Point, error) {
 	p := &Point{Levels: levels}
 	_, err := w.more(p, runs, until)

@@ -42,7 +42,7 @@ func NewSubject(s *scenarios.Scenario) (*Subject, error) {
 	return b, nil
 }
 
-// findKeys collects the keys of the document and of its faults, as they are now.
+// findKeys collects the current keys of the document and of its faults.
 func (b *Subject) findKeys() {
 	b.keys = nil
 	for _, of := range [][]Key{ofServers, ofClients} {
@@ -130,7 +130,7 @@ func (b *Subject) key(name string) (*Key, error) {
 // idleKeys are the settings of a scenario file that have no effect on the runs of a sweep.
 var idleKeys = []string{"name", "summary", "source", "mix", "promise", "expect"}
 
-// unknown returns an error that says that no key has this name and suggests the nearest key.
+// unknown returns an error that says that no key has the given name, and suggests the nearest key.
 func (b *Subject) unknown(name string) error {
 	top, _, _ := strings.Cut(name, ".")
 	if slices.Contains(idleKeys, top) {

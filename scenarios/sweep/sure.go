@@ -8,7 +8,7 @@ import (
 )
 
 // makeSure performs more runs of points of the grid. If the outcome of some law changes between two neighboring points,
-// it gives both points enough runs.
+// it gives both points enough runs for a reliable outcome.
 func (s *Sweep) makeSure(ctx context.Context) error {
 	for {
 		var unsure []*Point

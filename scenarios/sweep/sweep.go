@@ -1,10 +1,10 @@
 // Package sweep varies settings (keys) of a scenario and finds the edges: the values at which a law begins to hold or
 // to break.
 //
-// Goals: an edge is found to the resolution of its key, and runs on both sides show it; an assertion is also tried
-// where its condition becomes true; a point that no run has judged is never called safe; the result does not depend on
-// the number of workers; a report distinguishes values that were tried from those in between; each sign has its own
-// shape, for readers who cannot distinguish all colors; identical sweeps produce identical bytes.
+// Goals: an edge is located to within the resolution of its key, and runs on both sides show it; an assertion is also
+// tried where its condition becomes true; a point at which no run was judged is never called safe; the result does not
+// depend on the number of workers; a report distinguishes values that were tried from those in between; each sign has
+// its own shape, for readers who cannot distinguish all colors; identical sweeps produce identical bytes.
 //
 // Non-goals: faults other than the scenario's own (see search, verify), and how a diagram is drawn (see plot).
 //
@@ -171,7 +171,7 @@ func (o *Options) words(levels []Level) string {
 	return strings.Join(parts, ", ")
 }
 
-// run performs the runs of the grid's points, and of further points between them (beside).
+// run performs the runs of the grid's points, and of the points in beside, which lie between them.
 func (s *Sweep) run(ctx context.Context, beside [][]Level) error {
 	n := len(s.Points)
 	start := func() func(int) (*Point, error) {
@@ -213,8 +213,8 @@ func (s *Sweep) run(ctx context.Context, beside [][]Level) error {
 	return nil
 }
 
-// findEdges bisects every side of the grid where the outcome of some law changes. After ctx is done, it records the
-// remaining sides as edges without bisecting them.
+// findEdges bisects every side of the grid (the interval between two neighboring points) on which the outcome of some
+// law changes. After ctx is done, it records the remaining sides as edges without bisecting them.
 func (s *Sweep) findEdges(ctx context.Context) error {
 	var flipped []side
 	for _, e := range s.sides() {
@@ -278,7 +278,7 @@ func (s *Sweep) findTurns() (beside [][]Level, err error) {
 	return beside, nil
 }
 
-// truth is whether a condition is true at a point. It is none if the point is not a valid scenario.
+// truth says whether a condition is true at a point. It is none if the point is not a valid scenario.
 type truth uint8
 
 const (
@@ -377,8 +377,8 @@ func (s *Sweep) faults() []string { return s.subject.faultLines() }
 // title describes what an axis varies.
 func (s *Sweep) title(axis int) string { return s.Axes[axis].Title(s.subject) }
 
-// at returns the lock's TTL as text, such as "lock.ttl 10s". Reports state it next to edges, which depend on the TTL.
-// at returns "" if the TTL is varied.
+// at returns the lock's TTL as text, such as "lock.ttl 10s". Reports show it next to edges, which depend on the TTL. at
+// returns "" if the TTL is varied.
 func (s *Sweep) at() string {
 	ttl, ok := s.fixed("lock.ttl")
 	if !ok {

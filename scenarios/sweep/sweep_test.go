@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// sweeping is a sweep of a scenario from the catalogue or from a file.
+// sweeping is a sweep of a scenario from the catalog or from a file.
 type sweeping struct {
 	scenario       string
 	set, vary      []string
@@ -87,9 +87,8 @@ func outcomes(s *Sweep, law checker.Law) (states []State) {
 const worstCase = "../testdata/delayed-restart-worst-case.yaml"
 
 // TestAForgetfulServerMustStayAwayAsLongAsTheValidity finds out how long a server that lost its data must stay down.
-// The Redlock document says that it must be longer than the longest TTL. In fact, the validity that was stated to the
-// holder is enough: TTL - 1% - 2 ms, counted from the first request. This explains the edge at 9.9 s for a TTL of 10
-// s.
+// The Redlock document says that it must be longer than the longest TTL. In fact, the validity that the holder was told
+// is enough: TTL - 1% - 2 ms, measured from the first request. This explains the edge at 9.9 s for a TTL of 10 s.
 func TestAForgetfulServerMustStayAwayAsLongAsTheValidity(t *testing.T) {
 	s := sweeping{scenario: worstCase, vary: []string{"restart=100ms..1.1s/500ms", "lock.ttl=250ms,500ms,1s"},
 		seeds: testkit.Size(3, 10, 10),

@@ -227,8 +227,8 @@ func TestWhatIsNotItsOwnStays(t *testing.T) {
 	}
 }
 
-// TestManyProcessesMakeFolders checks that no process removes a folder that another one uses, and that nothing is left
-// in the end.
+// TestManyProcessesMakeFolders checks that no process removes a folder that another one is using, and that nothing is
+// left behind.
 func TestManyProcessesMakeFolders(t *testing.T) {
 	dir := alone(t)
 	var all sync.WaitGroup

@@ -36,7 +36,7 @@ func (t *travelTimes) of(from, to sim.ProcessID) sim.Time {
 	return t.usual
 }
 
-// mark is an instant at which it may make a difference to a process whether a fault has ended.
+// mark is an instant at which a process may act differently if a fault has already ended.
 type mark struct {
 	at        sim.Time
 	process   sim.ProcessID

@@ -334,7 +334,8 @@ type pairs struct {
 	compared, broken int
 }
 
-// drawn contains a fault with an arbitrary start, and the same fault with the start that represents its interval.
+// drawn contains a fault with an arbitrary start (any), and the same fault with the start that represents its interval
+// (stands).
 type drawn struct{ any, stands nemesis.Fault }
 
 func (p *pairs) draw() {

@@ -48,7 +48,7 @@ type grower struct {
 	moments  []sim.Moment               // moments of the latest run in which they were recorded
 	settles  []sim.Moment
 
-	// The next fields are the state of the current job.
+	// The following fields are the state of the current job.
 	*branch
 	*growth
 	parent course // course of the run of the branch itself
@@ -83,7 +83,7 @@ func newGrower(ctx context.Context, v *Verification) *grower {
 	return g
 }
 
-// cutShort returns the results so far and no error if ctx ended the job. Otherwise it returns done and err unchanged.
+// cutShort returns the results so far and no error if ctx ended the job. Otherwise it returns its arguments unchanged.
 func (g *grower) cutShort(done *growth, err error) (*growth, error) {
 	if ended := g.ctx.Err(); ended == nil || !errors.Is(err, ended) {
 		return done, err
@@ -117,7 +117,7 @@ type share struct{ part, of int }
 // bounds returns the range [from, to) of indices of the share in a list of length n.
 func (s share) bounds(n int) (from, to int) { return n * s.part / s.of, n * (s.part + 1) / s.of }
 
-// start is a fault without start and end, with an opening at which it may start.
+// start is a fault without a start and an end, together with an opening at which it may start.
 type start struct {
 	fault nemesis.Fault
 	opening

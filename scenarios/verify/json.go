@@ -47,7 +47,7 @@ type lengthJSON struct {
 	Whole      bool    `json:"whole"`      // whether all placements were tried
 }
 
-// kindJSON counts the tried placements whose last fault is of the same kind.
+// kindJSON counts the tried placements whose last fault is of one kind.
 type kindJSON struct {
 	Starts    int `json:"starts"`
 	Schedules int `json:"schedules"`

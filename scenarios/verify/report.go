@@ -71,8 +71,8 @@ func (r *Report) Document() *document.Document {
 	return d
 }
 
-// scale describes the size of the search: the run whose single faults are tried or, otherwise, the maximum number of
-// faults in a placement.
+// scale describes the size of the search. If the verification tries the single faults of one run, it names that run.
+// Otherwise it gives the maximum number of faults in a placement.
 func (v *Verification) scale() string {
 	if v.Options.Requests {
 		return fmt.Sprintf("single faults of the run of seed %d", v.Options.Seed)
@@ -130,9 +130,9 @@ func (v *Verification) result() string {
 	return words
 }
 
-// none returns a sentence for a search that found nothing. It says that none of the tried placements breaks a certain
-// promise or law. faults is the maximum number of faults in these placements. what is the name of the promise or law.
-func (v *Verification) none(faults int, what string) string {
+// none returns a sentence for a search that found nothing. It says that none of the tried placements, which have up to
+// the given number of faults, breaks the promise or law that subject names.
+func (v *Verification) none(faults int, subject string) string {
 	enumerated, sampled := len(v.Scope.Every), len(v.Random)
 	drawn := 0
 	for i := range v.Random {
@@ -141,28 +141,28 @@ func (v *Verification) none(faults int, what string) string {
 	kinds := " of " + text.Count(sampled, "kind")
 	switch {
 	case faults == 0:
-		return "Without faults, nothing breaks " + what + "."
+		return "Without faults, nothing breaks " + subject + "."
 	case enumerated == 0:
-		return fmt.Sprintf("None of %s%s breaks %s.", text.CountGrouped(drawn, "random placement"), kinds, what)
+		return fmt.Sprintf("None of %s%s breaks %s.", text.CountGrouped(drawn, "random placement"), kinds, subject)
 	}
 	if v.Options.Requests {
 		return fmt.Sprintf("In the run of seed %[2]d, none of %[1]s breaks %[3]s.",
-			text.CountGrouped(v.Lengths[1].Schedules, "single fault"), v.Options.Seed, what)
+			text.CountGrouped(v.Lengths[1].Schedules, "single fault"), v.Options.Seed, subject)
 	}
 	words := fmt.Sprintf("No placement of up to %s of %s breaks %s", text.Count(faults, "fault"),
-		text.Count(enumerated, "kind"), what)
+		text.Count(enumerated, "kind"), subject)
 	if sampled > 0 {
 		words += ", nor does any of " + text.Grouped(drawn) + " random ones" + kinds
 	}
 	return words + "."
 }
 
-// shorter describes the largest number of faults, up to most, for which every placement was tried and none broke
+// shorter describes the largest number of faults, at most limit, for which every placement was tried and none broke
 // anything.
-func (v *Verification) shorter(most int) string {
+func (v *Verification) shorter(limit int) string {
 	whole := -1
 	for _, l := range v.Lengths {
-		if l.Whole && l.Faults <= most {
+		if l.Whole && l.Faults <= limit {
 			whole = l.Faults
 		}
 	}

@@ -83,7 +83,8 @@ func (c *course) afterAnswers(p sim.ProcessID) (list []opening) {
 	return list
 }
 
-// placeOnce tries a fault at an opening, with one end time or one size from each class.
+// placeOnce tries a fault at an opening, with one end time from each class of end times or one size from each class of
+// sizes.
 func (g *grower) placeOnce(f nemesis.Fault, o *opening) error {
 	p := g.placing(f, o)
 	for _, f := range p.faults {
@@ -204,10 +205,10 @@ func (g *grower) shorter(c *course, p *placing) (list []nemesis.Fault) {
 	return list
 }
 
-// thresholds returns the instants at which it may make a difference whether a fault has ended, according to a run in
-// which the fault never ends. They are expiry times, client timeouts that the fault may outlast, and the next section
-// of each client. If several instants follow each other within the travel time of a message, only the first and the
-// last are kept.
+// thresholds returns the instants at which it may matter whether a fault has already ended. They are taken from a run
+// in which the fault never ends: times at which keys expire, client timeouts that the fault may outlast, and the next
+// section of each client. If several instants follow each other within the travel time of a message, only the first and
+// the last are kept.
 func (g *grower) thresholds(c *course, p *placing) []sim.Time {
 	list := g.lapses(c, p.at)
 	for i := range list {
@@ -308,8 +309,8 @@ func (g *grower) sizes(p *placing) []time.Duration {
 	return list
 }
 
-// between returns durations that start at the given instant. The first one ends before the earliest of the given
-// points. Each of the others ends soon after one point and before the next.
+// between returns durations that start at the given instant. The first one ends before the earliest of the given points
+// in time. Each of the others ends soon after one of these points and before the next.
 func between(points []sim.Time, from sim.Time, soon time.Duration) (list []time.Duration) {
 	slices.Sort(points)
 	lo := from
@@ -432,14 +433,14 @@ func (s *Singles) Longest() []nemesis.Fault {
 	return list
 }
 
-// Try calls each for every plan whose fault begins at the start with the given number, counted from 0. The plan with
-// the longest fault comes first. The arguments of each are the plan and a function that runs it. If each returns an
+// Try calls visit for every plan whose fault begins at the start with the given number, counted from 0. The plan with
+// the longest fault comes first. The arguments of visit are the plan and a function that runs it. If visit returns an
 // error, Try stops and returns this error.
-func (s *Singles) Try(number int, each func(p nemesis.Plan, run func() (scenarios.Result, error)) error) error {
+func (s *Singles) Try(number int, visit func(p nemesis.Plan, run func() (scenarios.Result, error)) error) error {
 	g, at := s.grower, &s.starts[number]
 	p := g.placing(at.fault, &at.opening)
 	try := func(f nemesis.Fault) (c course, err error) {
-		err = each(g.plan(&f), func() (result scenarios.Result, err error) {
+		err = visit(g.plan(&f), func() (result scenarios.Result, err error) {
 			result, c, err = g.run(&f, false)
 			return result, err
 		})

@@ -121,8 +121,8 @@ func locksOfOneRun(t *testing.T) (all []*scenarios.Scenario) {
 	return all[:testkit.Size(2, len(all), len(all))]
 }
 
-// TestClassesOfDelaysLoseNothing delays messages by each delay of a fine grid. Each violation that occurs must also
-// occur with the enumerated delays.
+// TestClassesOfDelaysLoseNothing delays messages by many different delays. Each violation that occurs must also occur
+// with the enumerated delays.
 func TestClassesOfDelaysLoseNothing(t *testing.T) {
 	step := time.Duration(testkit.Size(80, 80, 4)) * time.Millisecond
 	for _, s := range locksOfOneRun(t) {
@@ -147,8 +147,8 @@ func TestClassesOfDelaysLoseNothing(t *testing.T) {
 	}
 }
 
-// TestClassesOfPausesLoseNothing tries pauses from a grid of starts and lengths. Each violation that occurs must also
-// occur with the enumerated pauses.
+// TestClassesOfPausesLoseNothing tries pauses with many different starts and lengths. Each violation that occurs must
+// also occur with the enumerated pauses.
 func TestClassesOfPausesLoseNothing(t *testing.T) {
 	step := time.Duration(testkit.Size(200, 200, 40)) * time.Millisecond
 	for _, s := range locksOfOneRun(t) {
@@ -206,8 +206,8 @@ func losingLocks(t *testing.T) (all []*scenarios.Scenario) {
 	return all[:testkit.Size(3, len(all), len(all))]
 }
 
-// TestClassesOfServerCrashesLoseNothing crashes or shuts down a server at each event, for each downtime of a grid. Each
-// violation that occurs must also occur with the enumerated faults.
+// TestClassesOfServerCrashesLoseNothing crashes or shuts down a server at each event, with many different downtimes.
+// Each violation that occurs must also occur with the enumerated faults.
 func TestClassesOfServerCrashesLoseNothing(t *testing.T) {
 	step := time.Duration(testkit.Size(500, 500, 60)) * time.Millisecond
 	for _, s := range losingLocks(t) {
@@ -244,8 +244,8 @@ promise: [ownership, lease-exclusion, mutual-exclusion]
 limit: 20s
 `
 
-// cutLocks returns locks for tests of cuts. Two of them are renewed by their holders, which is impossible during a cut.
-// In one of the two, the holder notices this. In the other, the holder does not.
+// cutLocks returns locks for tests of cut links. In two of them, the holder renews the lock, which is impossible during
+// a cut. In one of these two, the holder notices that it cannot renew the lock; in the other, it does not.
 func cutLocks(t *testing.T) []*scenarios.Scenario {
 	t.Helper()
 	all := locksOfOneRun(t)
@@ -259,7 +259,7 @@ func cutLocks(t *testing.T) []*scenarios.Scenario {
 	return all
 }
 
-// TestClassesOfCutsLoseNothing cuts one direction of a connection at each event, for each length of a grid. Each
+// TestClassesOfCutsLoseNothing cuts one direction of a connection at each event, with many different lengths. Each
 // violation that occurs must also occur with the enumerated cuts.
 func TestClassesOfCutsLoseNothing(t *testing.T) {
 	step := time.Duration(testkit.Size(2400, 2400, 150)) * time.Millisecond
@@ -392,7 +392,7 @@ func TestWhatOneRunCannotHaveIsRefused(t *testing.T) {
 	}
 }
 
-// TestTheClaimSaysWhatWasEnumerated checks that the claim states the exact counts of the run and what was left out.
+// TestTheClaimSaysWhatWasEnumerated checks that the claim gives the exact counts of the run and says what was left out.
 func TestTheClaimSaysWhatWasEnumerated(t *testing.T) {
 	v := oneRun(t, lateReleaseBy("script"), Options{Seed: 7})
 	runner := scenarios.NewRunner(v.Scenario)

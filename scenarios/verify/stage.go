@@ -63,7 +63,7 @@ func (v *Verification) split(st *stage, position int) (branch, kind int, of shar
 	return position / shares / kinds, position / shares % kinds, share{position % shares, shares}
 }
 
-// position performs the runs of one position of a stage.
+// position performs the runs of one of the positions (jobs) into which a stage is divided.
 func (g *grower) position(st *stage, position int) (*growth, error) {
 	if st.Random {
 		return g.draw(g.v.Random[position/batches].Kind, st.Faults, position%batches)
@@ -75,18 +75,18 @@ func (g *grower) position(st *stage, position int) (*growth, error) {
 	return g.grow(&st.Level[branch], g.v.Scope.Every[kind], of, st.Faults < g.v.Options.Faults)
 }
 
-// byCrew runs a stage on the workers of this process. It calls take with the result of each position, in order. done is
-// the number of positions for which take was called.
-func (v *Verification) byCrew(ctx context.Context, st *stage, take func(int, *growth) error) (done int, err error) {
+// byCrew runs a stage on the workers of this process. It calls visit with the result of each position, in order. done
+// is the number of positions for which visit was called.
+func (v *Verification) byCrew(ctx context.Context, st *stage, visit func(int, *growth) error) (done int, err error) {
 	start := func() func(int) (*growth, error) {
 		g := newGrower(ctx, v)
 		return func(position int) (*growth, error) { return g.cutShort(g.position(st, position)) }
 	}
-	return campaign.Do(ctx, v.Options.Crew, st.name(), v.size(st), start, take)
+	return campaign.Do(ctx, v.Options.Crew, st.name(), v.size(st), start, visit)
 }
 
 // byHands is like byCrew, but uses Options.Hands instead of the crew.
-func (v *Verification) byHands(ctx context.Context, st *stage, take func(int, *growth) error) (done int, err error) {
+func (v *Verification) byHands(ctx context.Context, st *stage, visit func(int, *growth) error) (done int, err error) {
 	size := v.size(st)
 	if size == 0 {
 		return 0, nil
@@ -106,7 +106,7 @@ func (v *Verification) byHands(ctx context.Context, st *stage, take func(int, *g
 		}
 		for g := early[done]; g != nil; g = early[done] {
 			delete(early, done)
-			if err := take(done, g); err != nil {
+			if err := visit(done, g); err != nil {
 				return err
 			}
 			done++

@@ -95,7 +95,7 @@ var clocked = []string{
 		"mix: {without: [jump of servers]}\n",
 }
 
-// everyNth calls the given function for every nth scenario of the list clocked and of the catalogue.
+// everyNth calls the given function for every nth scenario in the list clocked and in the catalog.
 func everyNth(t *testing.T, n int, try func(*scenarios.Scenario)) {
 	for i := 0; i < len(clocked)+len(scenarios.Names()); i += n {
 		var s *scenarios.Scenario
@@ -112,9 +112,9 @@ func everyNth(t *testing.T, n int, try func(*scenarios.Scenario)) {
 	}
 }
 
-// TestWhatIsLeftUntriedChangesNothing tries random faults that a verification leaves out because nothing in the run
-// should notice them, up to 500 for each scenario. No such fault may change anything that a process records before the
-// probe, or break a law that holds in the fault-free run.
+// TestWhatIsLeftUntriedChangesNothing tries random faults that a verification skips because they should have no effect,
+// up to 500 for each kind of fault in a scenario. No such fault may change anything that a process records before the
+// probe (see history.Probe), or break a law that holds in the fault-free run.
 func TestWhatIsLeftUntriedChangesNothing(t *testing.T) {
 	each, nth, total := testkit.Size(10, 10, 500), testkit.Size(48, 12, 1), 0
 	everyNth(t, nth, func(s *scenarios.Scenario) {
@@ -144,7 +144,7 @@ func TestWhatIsLeftUntriedChangesNothing(t *testing.T) {
 
 // TestRandomPlacementsBoundTheOthers checks the claim about kinds of faults whose placements are tried at random. If
 // none of the tried placements broke a promise, the test tries 500 new ones. The number of new placements that break a
-// promise must not exceed the stated bound. By default the test uses every sixteenth scenario, and with
+// promise must not exceed the reported bound. By default the test uses every sixteenth scenario, and with
 // FENCEPOST_UNTRIED=1 all of them.
 func TestRandomPlacementsBoundTheOthers(t *testing.T) {
 	nth := 1000

@@ -27,7 +27,7 @@ import (
 // MaxFaults is the maximum number of faults in one placement. Four would take too long.
 const MaxFaults = 3
 
-// Options set the limits of a verification. Their JSON form contains everything about them that a worker needs to know.
+// Options set the limits of a verification. Their JSON form contains all options that a worker needs.
 type Options struct {
 	Faults int            // maximum number of faults in one placement, 0 to MaxFaults
 	Kinds  []nemesis.Kind // kinds of faults to try, out of those in ScopeOf; empty: all of them
@@ -42,8 +42,8 @@ type Options struct {
 	// Requests makes the verification try each single fault in one run. This is the fault-free run with the seed Seed
 	// and the delays that the seed draws. Faults must be 1, and Delays, Orders and AllEnds must not be set.
 	Requests bool
-	// Crew runs the placements if Hands is nil. Its function Progress is called with the number of parts that have been
-	// tried, for each number of faults.
+	// Crew tries the placements if Hands is nil. For each number of faults, it calls its function Progress with the
+	// number of positions (jobs) that are done.
 	campaign.Crew `json:"-"`
 	// Hands distributes the placements to workers created by NewWorker. If it is nil, the crew tries them in this
 	// process.
@@ -194,10 +194,10 @@ func (v *Verification) tryAll(ctx context.Context, n int, level []branch) (next 
 	return next, err
 }
 
-// do runs a stage on this process's workers or, if set, with Options.Hands. It calls count with the result of each
-// position, in order. It stops when a counterexample is found or the budget is used up. It reports whether all
-// positions were completed.
-func (v *Verification) do(ctx context.Context, st *stage, count func(position int, g *growth)) (whole bool, err error) {
+// do runs a stage on this process's workers or, if Options.Hands is set, with Options.Hands. It calls visit with the
+// result of each position, in order. It stops when a counterexample is found or the budget is used up. It reports
+// whether all positions were completed.
+func (v *Verification) do(ctx context.Context, st *stage, visit func(position int, g *growth)) (whole bool, err error) {
 	cut, size := false, v.size(st)
 	make := v.byCrew
 	if v.Options.Hands != nil {
@@ -208,7 +208,7 @@ func (v *Verification) do(ctx context.Context, st *stage, count func(position in
 		if g.lost != "" {
 			v.lose(st, position, g.lost)
 		}
-		count(position, g)
+		visit(position, g)
 		switch {
 		case g.found != nil:
 			v.Found = g.found

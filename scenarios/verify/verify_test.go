@@ -357,8 +357,9 @@ work: {stagger: 0s}
 	}
 }
 
-// TestExcludedMessagesAreNotHeldUp checks that exclusions by process also apply to faults of messages and links. The
-// targets of these faults become known only when the fault is placed.
+// TestExcludedMessagesAreNotHeldUp checks that a scenario that excludes faults of certain processes also excludes
+// faults that affect the messages and links of these processes. The targets of such faults become known only when the
+// fault is placed.
 func TestExcludedMessagesAreNotHeldUp(t *testing.T) {
 	text := "name: x\nservers: {redis: 1}\nnetwork: {delay: 1ms}\nlock: {protocol: set-nx-px}\nwork: {writes: 1}\n"
 	for _, k := range []nemesis.Kind{nemesis.Break, nemesis.DelayMessage, nemesis.Cut}[:testkit.Size(1, 3, 3)] {
@@ -374,8 +375,8 @@ func TestExcludedMessagesAreNotHeldUp(t *testing.T) {
 	}
 }
 
-// TestAKindThatIsNotTriedIsRefused verifies a lock that only jumps of servers' clocks can affect, but the scenario
-// excludes such jumps. A failover is also impossible, because there are no replicas. For each of the two kinds of
+// TestAKindThatIsNotTriedIsRefused verifies a lock that is affected only by jumps of servers' clocks, with a scenario
+// that excludes such jumps. A failover is also impossible, because there are no replicas. For each of the two kinds of
 // faults, the verification must return an error.
 func TestAKindThatIsNotTriedIsRefused(t *testing.T) {
 	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))

@@ -7,16 +7,15 @@ import (
 	"unsafe" // also needed for go:linkname
 )
 
-// The clock of a bubble advances when all its goroutines are durably blocked. For Go, a goroutine that waits for a
-// mutex does not count as durably blocked, because a goroutine outside the bubble may hold the mutex. Suppose that a
-// client library holds a mutex while it waits for the network, and another of its goroutines waits for the mutex. Then
-// the clock stops, and the simulated network stops with it.
+// The clock of a bubble advances when all its goroutines are durably blocked. To Go's runtime, a goroutine that waits
+// for a mutex is not durably blocked, because a goroutine outside the bubble may hold the mutex. Suppose that a client
+// library holds a mutex while it waits for the network, and another of its goroutines waits for the mutex. Then the
+// clock stops, and the simulated network stops with it.
 //
 // Go's runtime has a table of the wait reasons that count as durably blocked, isIdleInSynctest, but no way to change
-// it. So this file changes three entries of the table in memory. Only processes that make runs do so, and only before
-// the first run starts a goroutine. The file also requires that the whole table, with the values of Go 1.26 and 1.27,
-// is found at exactly one place. Otherwise it changes nothing. A wait for a mutex then stops the clock, and package
-// remote reports this.
+// it. So this file changes three entries of the table in memory. Only processes that perform runs do so, and only
+// before the first run starts a goroutine. The file changes the table only if its whole content, as in Go 1.26 and
+// 1.27, is found in exactly one place. Otherwise, a wait for a mutex stops the clock, and package remote reports this.
 
 // waitReasons is the number of reasons for which a goroutine can wait. A bubble counts as idle if each of its
 // goroutines waits for one of the reasons in idle. mutexWaits lists the reasons that this file adds to them
@@ -71,7 +70,7 @@ func idleTable() (table []bool) {
 	return table
 }
 
-// inside is a variable that the linker puts into the same section as the table.
+// inside is a variable that the linker puts into the same section as the runtime's table of wait reasons.
 var inside = [4]byte{1, 2, 3, 4}
 
 // lastmoduledatap is the runtime's description of the program's sections.

@@ -12,8 +12,9 @@ import (
 // A value that was put into a sync.Pool in one bubble cannot be used in another bubble if the value contains a channel
 // or a timer. Two garbage collections empty all pools: each calls a function of package sync that drops the values that
 // were not used since its previous call. But two collections take about as long as a short run. Therefore, EmptyPools
-// calls that function itself, if it finds the function. The collector calls it while nothing else runs. The same holds
-// in a process that makes runs: there is one thread for Go code, and no goroutine is preempted (package remote).
+// calls that function itself, if it can find the function. The collector calls it while nothing else runs. The same is
+// true in a process that performs runs: there is one thread for Go code, and no goroutine is preempted (package
+// remote).
 
 // EmptyPools empties every sync.Pool of the process.
 func EmptyPools() {

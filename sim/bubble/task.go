@@ -82,8 +82,8 @@ type turn struct {
 	calling   bool
 }
 
-// writer identifies the task that owns the writing goroutine. It returns this task as a turn that ends at the given
-// offset. mu must be held.
+// writer returns the turn of the task that owns the writing goroutine. The turn ends at the given offset. mu must be
+// held.
 func (g *Guest) writer(end int) turn {
 	if k := g.labels[labelsOfGoroutine()]; k != nil {
 		return turn{end, k.task, k.calling}

@@ -130,7 +130,8 @@ func answerOf(code int, contentType, index, body string) string {
 	return fmt.Sprintf("%d %s index=%s %s", code, contentType, index, strings.TrimSpace(body))
 }
 
-// names replaces the session IDs and indexes of a case with names, because they differ from run to run.
+// names lists the session IDs and the indexes in the answers of a case. The test replaces them with names, because they
+// differ from run to run.
 type names struct {
 	sessions []string
 	indexes  []string

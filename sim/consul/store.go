@@ -73,7 +73,7 @@ func (s *store) locked(id string) (list []string) {
 	return list
 }
 
-// index returns the index that the reply to a read states. For a session, it is the index of the session table. For a
+// index returns the index that the reply to a read contains. For a session, it is the index of the session table. For a
 // key that exists, it is the index of the key's last change. For any other key, it is the index of the last change of
 // any key.
 func (s *store) index(c *call) (index uint64, found bool) {

@@ -70,10 +70,10 @@ func TestSoundLocksKeepTheirPromises(t *testing.T) {
 	}
 }
 
-// TestRenewedLocksSurviveEachPause tries each pause of a holder that renews its lock, since a paused holder can neither
-// renew the lock nor announce its loss. No pause may make the lock break one of the LeaseLaws. There are three variants
-// of each lock: it reports its end, it announces its loss, or it does both. Unless the test is thorough, it uses a lock
-// whose key has no expiry, so that only the clients' clocks end a lease.
+// TestRenewedLocksSurviveEachPause tries every pause of a holder that renews its lock. A paused holder can neither
+// renew the lock nor announce its loss, but no pause may make the lock break one of the LeaseLaws. Each lock is tested
+// in three variants: it reports when its lease ends, it announces its loss, or it does both. Unless the test is
+// thorough, it tests only a lock whose key has no expiry, so that only the clients' clocks end a lease.
 func TestRenewedLocksSurviveEachPause(t *testing.T) {
 	for _, l := range SoundLocks() {
 		if l.Renewal != ByWatchdog || l.Name != "record-with-heartbeat" && !thorough() {

@@ -32,7 +32,7 @@ type Recipe struct {
 	Take, Give, Undo, Renew Step
 	// Renewal determines who calls Renew.
 	Renewal Renewal
-	// Inner determines whether the work acquires the lock once more and releases that hold, and what this does to the
+	// Inner determines whether the work acquires the lock a second time and releases it again, and how this affects the
 	// watchdog.
 	Inner Inner
 	// Unchecked makes Unlock return nil even if Give returns false.
@@ -61,7 +61,7 @@ const (
 	Nobody                  // all clients use the same value
 )
 
-// Renewal states who renews a lock.
+// Renewal says who renews a lock.
 type Renewal int
 
 const (
@@ -71,7 +71,7 @@ const (
 	Asleep // nobody renews the lock, although it has a channel to announce its loss
 )
 
-// Inner states whether the work of a client acquires the lock again while the client holds it.
+// Inner says whether the work of a client acquires the lock again while the client holds it.
 type Inner int
 
 const (
@@ -312,8 +312,8 @@ func (h *holder) Lock(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// reenter acquires the lock once more and releases that hold, like a function that does its own locking. If a request
-// fails, the client keeps its first hold.
+// reenter acquires the lock a second time and releases it again, like a function that does its own locking. If a
+// request fails, the client keeps its first hold.
 func (h *holder) reenter(ctx context.Context) {
 	if entered, _, _ := h.ask(ctx, h.recipe.Take, h.owner, h.conns); !entered {
 		return

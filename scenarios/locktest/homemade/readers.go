@@ -31,15 +31,15 @@ return mine`)
 )
 
 // takeMembers and giveMembers use a sorted set. Its members are the holders with their modes, and the scores are the
-// ends of their leases. A reader waits until no member has the mode given by blocking. A writer waits until there is no
+// ends of their leases. A reader waits until no member has the mode blockingMode. A writer waits until there is no
 // member.
-func takeMembers(blocking string) Step {
+func takeMembers(blockingMode string) Step {
 	return script(`
 local t = redis.call('time')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 redis.call('zremrangebyscore', @lock, '-inf', now)
 for _, member in ipairs(redis.call('zrange', @lock, 0, -1)) do
-  if $mode == 'write' or string.find(member, '` + blocking + `:', 1, true) == 1 then return 0 end
+  if $mode == 'write' or string.find(member, '` + blockingMode + `:', 1, true) == 1 then return 0 end
 end
 redis.call('zadd', @lock, now + $ttl, $mode .. ':' .. $owner)
 redis.call('pexpire', @lock, $ttl)

@@ -143,8 +143,8 @@ return 1`)
 )
 
 // replaceStale acquires the lock if its record has not changed for a TTL, by the client's own clock. If sinceVersion is
-// set, the TTL counts from the time when the client first saw the current version. Otherwise it counts from the time
-// when the client first found the lock taken.
+// set, the TTL is measured from the time when the client first saw the current version. Otherwise it is measured from
+// the time when the client first found the lock taken.
 func replaceStale(sinceVersion bool) Step {
 	return func(c *Call) (bool, error) {
 		made, err := granted(c.Do("SETNX", c.key("lock"), c.owner))
@@ -385,8 +385,8 @@ var brokenStrings = []BrokenLock{
 		Shows: atFirst(overwritten, "client-2 renames its key to the lock's key."), Found: []Family{Quiet}},
 }
 
-// brokenRecords returns broken locks whose string states that the lock is free, when it was acquired, or when its lease
-// ends.
+// brokenRecords returns broken locks whose string says whether the lock is free, when it was acquired, or when its
+// lease ends.
 func brokenRecords() []BrokenLock {
 	return []BrokenLock{
 		{Recipe: Recipe{Name: "tombstone-blind", Take: takeFree, Give: func(c *Call) (bool, error) {

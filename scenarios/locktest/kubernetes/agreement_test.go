@@ -47,7 +47,7 @@ var (
 	overrides = regexp.MustCompile(`(?m)^overrides:\n  (client-\d+): \{lock: \{(.*)\}\}$`)
 )
 
-// TestModelAndClientAgree replaces the simulated election with client-go in each scenario of the catalogue, with the
+// TestModelAndClientAgree replaces the simulated election with client-go in each scenario of the catalog, with the
 // scenario's settings and faults. Each law must have the outcome that the scenario expects.
 func TestModelAndClientAgree(t *testing.T) {
 	for _, name := range scenarios.Names() {

@@ -55,8 +55,8 @@ func TestALockOnAClusterIsEfficient(t *testing.T) {
 	locktest.Run(t, c)
 }
 
-// impatient returns a client for a Redis Cluster that soon asks another member if one does not answer. By default, such
-// a client dials a member that is down five times, for five seconds each.
+// impatient returns a client for a Redis Cluster that soon turns to another member if one does not answer. By default,
+// such a client dials a member that is down five times, for five seconds each.
 func impatient(c *locktest.Client) redis.UniversalClient {
 	return redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Addrs, Dialer: c.DialContext,
 		DialTimeout: 500 * time.Millisecond, DialerRetries: 1, ReadTimeout: 500 * time.Millisecond})

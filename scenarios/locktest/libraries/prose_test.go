@@ -206,8 +206,8 @@ const slowExtend = `The library's, and the user's care: Extend passes on the con
 and waits for every server. One that is silent kept it for 7 s here; what was left of the validity when it returned was
 less than the time to the next extension. Give Extend a context with a deadline.`
 
-// slowUnlock explains why a single server whose machine is down delays Unlock with go-redis v9. slowOlderUnlock
-// explains it for older versions.
+// slowUnlock explains why Unlock takes longer with go-redis v9 while the machine of a single server is down.
+// slowOlderUnlock explains the same for older versions.
 const (
 	slowUnlock = `The library's: a round of Lock has a time limit, but Unlock and Extend pass on the context of their
 caller (mutex.go, lines 142 and 158) and wait for every server. If one has gone without a trace (its

@@ -253,7 +253,7 @@ func (v *view) cell(r result, family string) string {
 	return words
 }
 
-// TestNoCellIsABareZero checks that no cell contains just 0. Each cell must state the number of schedules, or an upper
+// TestNoCellIsABareZero checks that no cell contains just 0. Each cell must give the number of schedules, or an upper
 // bound on the rate.
 func TestNoCellIsABareZero(t *testing.T) {
 	of := func(family, protection string, runs, stopped, leases int) counts {

@@ -1,10 +1,10 @@
 // Package matrixtest contains tests that are shared by the modules that test client libraries. It tests locks under
 // families of faults. For each kind of violation, it stores the smallest run and replays it, and it writes tables of
-// the results. It also checks that equal seeds give equal runs and that memory stays bounded, and measures what the
+// the results. It also checks that equal seeds give equal runs and that memory use stays bounded, and measures what the
 // simulation costs.
 //
-// Goals: each finding that a table states can be replayed, and has a reason. Non-goals: describing the clients and the
-// reasons for their behavior; the tests that use this package do that.
+// Goals: each finding in a table can be replayed, and has a reason. Non-goals: describing the clients and the reasons
+// for their behavior; the tests that use this package do that.
 package matrixtest
 
 import (
