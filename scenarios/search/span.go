@@ -152,7 +152,8 @@ func joined(parts []*Result, name func(int) string) (Span, error) {
 		}
 		if len(p.Ran.common(whole.Ran)) > 0 {
 			k := slices.IndexFunc(parts, func(q *Result) bool { return len(p.Ran.common(q.Ran)) > 0 })
-			return Span{}, fmt.Errorf("%s and %s overlap: both have run %s", name(k), name(i), p.Ran.common(parts[k].Ran))
+			return Span{}, fmt.Errorf("%s and %s overlap: both have run %s", name(k), name(i),
+				p.Ran.common(parts[k].Ran))
 		}
 		bounds = Range{min(bounds.First, p.all().First), max(bounds.Last, p.all().Last)}
 		whole.Ran = whole.Ran.with(p.Ran)
