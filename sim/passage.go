@@ -4,8 +4,8 @@ import "github.com/fencepost-sim/fencepost/checker/history"
 
 // Passage describes a client's request, or the reply to one, as it departs or arrives.
 type Passage struct {
-	// Request numbers the requests of all clients in the order of their departure, from 1. A reply has the number of
-	// its request.
+	// Request is the number of the request. The requests of all clients are numbered from 1, in the order in which they
+	// depart. A reply has the number of its request.
 	Request        uint64
 	Client, Server ProcessID
 	Attempt        history.Attempt // the attempt to which it belongs; empty if it does not concern a lock

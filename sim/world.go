@@ -280,7 +280,7 @@ func (w *World) Advance(at Time) {
 }
 
 // Run executes events until done returns true (if done is not nil), until no event is left, or until the next event is
-// later than limit. It reports whether the limit ended it.
+// later than limit. It reports whether it stopped because of the limit.
 func (w *World) Run(limit Time, done func() bool) (limited bool) {
 	for {
 		at, ok := w.Next()
@@ -337,8 +337,8 @@ func (w *World) Finish() *history.History {
 	return &w.hist
 }
 
-// crash returns the time at which process p crashed. A process that has crashed receives no notifications. crash looks
-// only at events after the one with the given index, and returns history.Never if there is no crash among them.
+// crash returns the time at which process p crashed after the event with the given index, or history.Never if it did
+// not crash. A process that has crashed receives no notifications.
 func (w *World) crash(p ProcessID, after int) Time {
 	for i := after + 1; i < len(w.hist.Events); i++ {
 		if e := &w.hist.Events[i]; e.Process == p && e.F == history.Crashed {

@@ -9,11 +9,12 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// lost describes what a holder lost before its lease ended: the keys that it lost, and the keys that it still had.
+// lost describes the keys of a holder before its lease ended: those that it lost, and those that it still had.
 type lost struct {
 	keys     []freed
 	standing []history.Process
-	// for each unit on which the holder has no key: the time at which the unit could grant the lock to the next client
+	// for each unit (server or group) on which the holder has no key: the time at which the unit could grant the lock
+	// to the next client
 	open []history.Time
 }
 
@@ -139,8 +140,8 @@ func (l *lost) by(w Way) (gone []Loss, free []history.Time) {
 	return gone, free
 }
 
-// tie returns a number from 0 to 1 that ranks close calls that lack the same number of keys for a violation. It says
-// how close the next key came to being lost.
+// tie returns a number from 0 to 1. It ranks close calls in which the same number of further keys would have had to be
+// lost for a violation. The number says how close the next key came to being lost.
 func (r *Reader) tie(w Way, g *trace.Grant, l *lost, end history.Time) float64 {
 	switch w {
 	case Expires:

@@ -77,8 +77,9 @@ type Call struct {
 	Holder  history.Process `json:"holder"`
 	Attempt history.Attempt `json:"attempt"` // the holder's attempt
 	Called  history.Time    `json:"called"`  // when the holder requested the lock
-	// From and To are the limits of the period in which the holder must be protected. From is the time of the grant, or
-	// the time at which the protection ended. To is the end of the lease, or the release if that came first.
+	// From and To are the beginning and the end of the period in which the holder must be protected. From is the time
+	// of the grant, or the time at which the protection ended. To is the end of the lease, or the release if that came
+	// first.
 	From history.Time `json:"from"`
 	To   history.Time `json:"to"`
 
@@ -170,8 +171,8 @@ func (r *Reader) Read(t *trace.Trace, v *checker.Verdict, sent []nemesis.Sent) [
 	return calls
 }
 
-// violated sets the margin to 0 for each way in which a violated law was violated. For the other ways in which this law
-// can be violated, it drops the close calls.
+// violated handles a law that was violated. It sets the margin to 0 for each way in which the law was violated, and
+// drops the close calls for the law's other ways.
 func (r *Reader) violated(f *checker.Finding) {
 	if f.Outcome != checker.Violated {
 		return
@@ -186,8 +187,8 @@ func (r *Reader) violated(f *checker.Finding) {
 	}
 }
 
-// violatedIn returns the way in which a law was violated by a cause. ok is false if there is no margin for this law and
-// cause.
+// violatedIn returns the way in which a law was violated, given the cause of the violation. ok is false if there is no
+// margin for this law and cause.
 func violatedIn(law checker.Law, cause checker.Cause) (w Way, ok bool) {
 	switch law {
 	case checker.MutualExclusion:
@@ -248,8 +249,8 @@ func (r *Reader) share(d history.Time) float64 { return part(float64(d) / r.ttl)
 // part limits x to the range from 0 to just below 1.
 func part(x float64) float64 { return min(max(x, 0), 0.999) }
 
-// uncontended is added to the margin of a close call if no other client requested the lock at that time. The call then
-// ranks behind contended ones.
+// uncontended is added to the margin of a close call if no other client requested the lock at that time, so that the
+// call ranks behind calls in which a client did.
 const uncontended = 2
 
 // about fills in the lock, the holder and the next client of a close call, given the i-th grant of the lock.
@@ -281,14 +282,14 @@ func (r *Reader) next(lock *trace.LockTrace, i int) (history.Process, history.At
 	return "", ""
 }
 
-// asked reports whether a client other than the holder of g was requesting the lock between from and to. If the lock
-// has n permits, n other clients must have been requesting or holding it.
-func (r *Reader) asked(lock *trace.LockTrace, g *trace.Grant, from, to history.Time) bool {
+// asked reports whether a client other than the holder of g was requesting the lock in the period from begin to end. If
+// the lock has n permits, n other clients must have been requesting or holding it.
+func (r *Reader) asked(lock *trace.LockTrace, g *trace.Grant, begin, end history.Time) bool {
 	t := r.t
 	if t.Permits() > 1 {
-		return r.holdingOrAsking(lock, g, from, to) >= t.Permits()
+		return r.holdingOrAsking(lock, g, begin, end) >= t.Permits()
 	}
-	last, _ := slices.BinarySearchFunc(lock.Asks, to, func(n int32, at history.Time) int {
+	last, _ := slices.BinarySearchFunc(lock.Asks, end, func(n int32, at history.Time) int {
 		if t.Time(t.Asks[n].Call) < at {
 			return -1
 		}
@@ -296,7 +297,7 @@ func (r *Reader) asked(lock *trace.LockTrace, g *trace.Grant, from, to history.T
 	})
 	for i := last - 1; i >= 0; i-- { // visit the latest first, because usually one of these matches
 		a := &t.Asks[lock.Asks[i]]
-		if a.Process != g.Process && a.Process != history.Probe && t.Time(a.Ret) > from {
+		if a.Process != g.Process && a.Process != history.Probe && t.Time(a.Ret) > begin {
 			return true
 		}
 	}

@@ -23,8 +23,8 @@ func init() {
 		}})
 }
 
-// recipe is a lock on a majority of lockd servers. The number of an attempt is the session of the lock. Every third of
-// the TTL, a task sends a request that keeps the session alive.
+// recipe is a lock on a majority of lockd servers. The number of an attempt is used as the lock's session. Three times
+// per TTL, a task sends a request that keeps the session alive.
 type recipe struct {
 	config  *locks.Config
 	library *locks.Library

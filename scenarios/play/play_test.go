@@ -288,7 +288,7 @@ func TestAnOwnTextIsMended(t *testing.T) {
 	}
 }
 
-// TestWhatIsTakenAlong checks the files that a reader can download. The scenario must expect the present outcome, the
+// TestWhatIsTakenAlong checks the files that a reader can download. The scenario must expect the current outcome, the
 // plan must be valid for the scenario, and the Go test must fail with the message that it announces.
 func TestWhatIsTakenAlong(t *testing.T) {
 	each(t, func(t *testing.T, _ *scenarios.Scenario, state State) {

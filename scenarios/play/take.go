@@ -18,8 +18,8 @@ type file struct {
 	Text string `json:"text"`
 }
 
-// files returns files that preserve the state: the scenario, which expects the present outcome; the plan; a command
-// line for CI; a static page; and, if a law is broken, a Go test that fails until the law holds.
+// files returns files that preserve the state: the scenario, with the current outcome as its expected outcome; the
+// plan; a command line for CI; a static page; and, if a law is broken, a Go test that fails until the law holds.
 func (o *opened) files() (all []file, err error) {
 	if err := o.run(); err != nil {
 		return nil, err

@@ -40,7 +40,7 @@ func TestWhyAProcessEnded(t *testing.T) {
 }
 
 // TestAChannelOfAPackageVariableIsNamed: the error names the package to which a channel belongs, even if this is
-// visible only in the goroutine that created the waiting goroutine. In the example, package context waits for the Done
+// visible only in the goroutine that created the waiting goroutine. In the example, package context waits on the Done
 // channel of a context from another package.
 func TestAChannelOfAPackageVariableIsNamed(t *testing.T) {
 	const dump = `goroutine 41 [select (durable), synctest bubble 1]:

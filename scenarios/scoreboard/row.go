@@ -77,7 +77,8 @@ type Aimed struct {
 // ttl is the time to live of every lock.
 const ttl = "8s"
 
-// limit is the time after which a run ends. It is long enough for six sections of 20 s and a wait that is far too long.
+// limit is the time after which a run ends. It is long enough for six critical sections of 20 s and for one wait that
+// is far too long.
 const limit = "240s"
 
 // Family is a family of faults. Package locktest has families with the same names and the same faults, because the
@@ -154,7 +155,7 @@ limit: %s
 		strings.Join(laws, ", "))
 }
 
-// find returns the explanation for a breach of a law by a cause, or nil if there is none.
+// find returns the explanation for a violation of a law with a particular cause, or nil if there is none.
 func find(all []Explanation, law checker.Law, cause string) *Explanation {
 	i := slices.IndexFunc(all, func(e Explanation) bool { return e.Law == law && e.Cause == cause })
 	if i < 0 {

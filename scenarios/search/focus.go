@@ -209,34 +209,34 @@ func (v *variation) stale() bool {
 }
 
 // late changes a fault that affects one message so that it affects the request r or the answer to r. If the close call
-// is about late requests (see stale), the message may be delayed until a time between from and to.
-func (v *variation) late(f nemesis.Fault, r *nemesis.Sent, from, to time.Duration) nemesis.Fault {
+// is about late requests (see stale), the message may be delayed until a time in the period from begin to end.
+func (v *variation) late(f nemesis.Fault, r *nemesis.Sent, begin, end time.Duration) nemesis.Fault {
 	f = r.Strike(f, v.below(2) == 0)
 	if f.By <= 0 {
 		return f
 	}
 	if v.stale() && v.below(2) == 0 {
-		if by := v.between(from, to) - r.Left.Duration(); by > 0 {
+		if by := v.between(begin, end) - r.Left.Duration(); by > 0 {
 			f.By = by.Truncate(time.Millisecond) + time.Millisecond
 			return f
 		}
 	}
-	if d, ok := v.length(r.Left.Duration(), from); ok {
+	if d, ok := v.length(r.Left.Duration(), begin); ok {
 		f.By = d
 	}
 	return f
 }
 
-// The function when picks a time in the period from..to, or shortly before the period. It picks the time of an event, a
-// time shortly before an event, or any time.
-func (v *variation) when(from, to time.Duration) time.Duration {
+// The function when picks a time in the period from begin to end, or shortly before the period. It picks the time of an
+// event, a time shortly before an event, or any time.
+func (v *variation) when(begin, end time.Duration) time.Duration {
 	called, granted := v.call.Called.Duration(), v.call.From.Duration()
 	switch v.below(5) {
 	case 0: // when an event occurs, or up to 3 ms before
-		lo, _ := slices.BinarySearch(v.instants, from)
-		hi, _ := slices.BinarySearch(v.instants, to+1)
+		lo, _ := slices.BinarySearch(v.instants, begin)
+		hi, _ := slices.BinarySearch(v.instants, end+1)
 		if lo == hi {
-			return from
+			return begin
 		}
 		at := v.instants[lo+v.below(hi-lo)]
 		if v.below(2) == 0 {
@@ -253,7 +253,7 @@ func (v *variation) when(from, to time.Duration) time.Duration {
 		}
 		return max(called-time.Duration(v.below(20))*time.Millisecond, 0)
 	}
-	return v.between(from, to).Truncate(time.Millisecond)
+	return v.between(begin, end).Truncate(time.Millisecond)
 }
 
 // between picks an instant in the half-open interval [from, to).

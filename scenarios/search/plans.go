@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Plans draws random plans for a scenario from its mix. Two goroutines must not use it at the same time.
+// Plans draws random plans for a scenario from its mix. It is not safe for concurrent use.
 type Plans struct {
 	scenario  *scenarios.Scenario
 	generator *draw.Generator

@@ -13,8 +13,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// Span is the set of seeds of a scenario that a search should run, with those that it has already run. Spans with
-// different seeds can be merged in any order and grouping.
+// Span is the set of seeds of a scenario that a search should run, and the subset of seeds that it has already run.
+// Spans with different seeds can be merged in any order and grouping.
 type Span struct {
 	Scenario string   `json:"scenario"`
 	Identity Identity `json:"identity"`

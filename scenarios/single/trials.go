@@ -239,7 +239,7 @@ func (r *Trials) Without(p nemesis.Plan, laws []checker.Law, drop ...int) (check
 // NamedIn returns the faults of a plan that a finding names, as indexes in the plan. Each list belongs to an event at
 // which a fault struck. If the history does not show which of several faults struck, the list contains all of them.
 // These faults have the same line, or they are failovers, whose record does not say what triggered them. A failover
-// that a Sentinel decided is not in the plan, so there is no list for it.
+// that a Sentinel ordered by itself is not in the plan, so there is no list for it.
 func NamedIn(p nemesis.Plan, h *history.History, f *checker.Finding) [][]int {
 	var named [][]int
 	lines := linesOf(p)

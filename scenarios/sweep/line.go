@@ -12,9 +12,9 @@ import (
 type Stretch struct {
 	State    State
 	From, To Level // the first and the last value tried in the range
-	// At is a value in the stretch that was tried. With this value, the law was violated in Violated of the Runs runs.
-	// If the law is broken in only some runs of the stretch, At is in the middle of the stretch. Otherwise it is next
-	// to the edge.
+	// At is a value in the stretch that was tried. Of the Runs runs with this value, Violated runs violated the law. If
+	// the law is broken in only some runs of the stretch, At is in the middle of the stretch. Otherwise it is next to
+	// the edge.
 	At             Level
 	Violated, Runs int
 	shown          *Point // the point at At

@@ -272,7 +272,7 @@ func (b *Subject) Faults() ([]string, error) {
 }
 
 // Judged returns the laws that a sweep judges: the laws with the given names and the laws of the assertions. If no
-// names are given, the laws that the scenario promises or lists under expect are used instead. If the result would be
+// names are given, the laws that the scenario promises or lists in "expect" are used instead. If the result would be
 // empty, Judged returns all laws.
 func (b *Subject) Judged(names []string, assertions []*Assertion) ([]checker.Law, error) {
 	var all []string

@@ -38,8 +38,8 @@ type Sweep struct {
 	Between  []*Point
 	Edges    []Edge
 	Asserted []Asserted
-	// Interrupted is set if ctx was done before everything was tried. Points that are therefore incomplete are marked
-	// Stopped and are not judged.
+	// Interrupted is set if ctx was done before everything was tried. Points that are incomplete for this reason are
+	// marked Stopped and are not judged.
 	Interrupted bool
 }
 
@@ -302,8 +302,8 @@ func (s *Sweep) truth(a *Assertion, levels []Level) (truth, error) {
 	return no, nil
 }
 
-// turnOn finds where a condition changes on a side. It returns the value nearest to the change for which the condition
-// is true. ok is false if there is no such change.
+// turnOn finds where the truth of a condition changes on a side of the grid. It returns the value nearest to the change
+// for which the condition is true. ok is false if there is no such change.
 func (s *Sweep) turnOn(a *Assertion, e side, from, to truth) (n int64, ok bool, err error) {
 	if from == none || to == none {
 		return 0, false, nil

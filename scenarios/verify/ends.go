@@ -112,8 +112,8 @@ func (c *course) due(at sim.Time) []mark {
 }
 
 // ends returns the instants, in ascending order, at which a fault may end. They are chosen so that the next action of
-// process p, or the effect of its next message, comes just before a mark. If the mark is a threshold, there is another
-// instant for just after it.
+// process p, or the effect of its next message, comes just before a mark. If the mark is a threshold, another instant
+// is chosen so that the action or effect comes just after the mark.
 func ends(marks []mark, p sim.ProcessID, travel travelTimes) []sim.Time {
 	var list []sim.Time
 	for _, m := range marks {

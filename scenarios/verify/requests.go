@@ -393,7 +393,7 @@ func enumerated(k nemesis.Kind, starts, schedules int) string {
 
 // Singles enumerates the single faults that can be added to a fault-free run of a scenario with a given seed. Faults
 // with the same start and different ends form a group. The fault-free run determines the longest fault of each group,
-// and the run with that fault determines the others. Two goroutines must not use Singles at the same time.
+// and the run with that fault determines the others. Singles is not safe for concurrent use.
 type Singles struct {
 	Claim  Claim
 	Digest sim.Digest // digest of the fault-free run

@@ -177,8 +177,8 @@ func (c *course) settled(p sim.ProcessID) []sim.Time {
 }
 
 // noticed returns two instants for each request to server p. If p closes its connections before or at the first
-// instant, the client knows that when it sends the request. If p closes them at the second instant, the client learns
-// of it exactly when it sends the request.
+// instant, the client already knows it when it sends the request. If p closes them at the second instant, the client
+// learns of it exactly when it sends the request.
 func (c *course) noticed(p sim.ProcessID, travel travelTimes) []sim.Time {
 	var list []sim.Time
 	for i := range c.moments {

@@ -39,8 +39,9 @@ type Options struct {
 	KeepFaults bool   // the scenario's own faults strike in every run and are not counted
 	Seed       uint64 // seed of back-offs and owner values
 	Budget     int    // maximum number of runs; started work is still finished; 0: no limit
-	// Requests makes the verification try each single fault in one run. This is the fault-free run with the seed Seed
-	// and the delays that the seed draws. Faults must be 1, and Delays, Orders and AllEnds must not be set.
+	// Requests makes the verification try each single fault in one run. This is the fault-free run of the seed in the
+	// field Seed, with the delays that this seed draws. Faults must be 1, and Delays, Orders and AllEnds must not be
+	// set.
 	Requests bool
 	// Crew tries the placements if Hands is nil. For each number of faults, it calls its function Progress with the
 	// number of positions (jobs) that are done.
@@ -64,27 +65,27 @@ type Options struct {
 //
 // Not every start has to be tried. A process acts when it handles a message or a wake-up, or continues a task. Between
 // two actions of a process, nothing reads or changes its state. Therefore all faults that strike the process between
-// the same two actions, and end at the same absolute time, give the same run. Only the records of the fault itself
-// move, and so does the probe, which waits until everything is over. One start of each such interval is tried. It is
-// the last one, because a law that excuses the effects of a fault excuses the fewest effects then. A fault that is over
-// when it strikes (a jump, a crash without a restart) is also tried at the first instant, because a law that requires a
-// period without faults counts that period from the fault.
+// the same two actions, and end at the same absolute time, give the same run. Only two things happen at other times:
+// the records of the fault itself, and the probe (see history.Probe), which waits until everything is over. One start
+// of each such interval is tried. It is the last one, because a law that excuses the effects of a fault excuses the
+// fewest effects then. A fault without a duration (a jump, a crash without a restart) is also tried at the first
+// instant, because a law that requires a period without faults measures that period from the fault.
 //
 // If the state changes between two actions, the change divides the interval. For a power failure, these changes occur
 // when writes become durable merely because time passes. For a server that closes its clients' connections, the
-// interval is divided at the last moment at which the clients notice in time. For a jump of a wall clock, it is divided
-// at the end of a validity counted on that clock. In one case the reduction is not exact. A jump can make a server
-// fsync, and the fsync may end before or after the server's actions and crashes, but only one start of each interval is
-// tried. If a fault strikes when another process passes a point, it strikes between two actions of its target, so the
-// starts above include it.
+// interval is divided at the last moment at which a client learns of the closing before it sends its next request. For
+// a jump of a wall clock, it is divided at the end of a validity that is measured on that clock. In one case the
+// reduction is not exact. A jump can make a server fsync, and the fsync may end before or after the server's actions
+// and crashes, but only one start of each interval is tried. If a fault strikes when another process passes a point, it
+// strikes between two actions of its target, so the starts above include it.
 //
 // Ends: only some ends are tried. They are chosen from the run in which the fault never ends, at the instants at which
 // something changes there. These changes are all records of any process (a key appears or disappears, a lock is granted
 // or released, the resource accepts or refuses), the next action of each process, the expiry of each key, and the end
-// of each stated validity. An end is chosen so that the target's next message, or its next action, comes just before
-// such an instant. For expiries and validities, a second end is chosen so that it comes just after. One more end lies
-// beyond all of these, by more than the TTL, patience, back-off and hold of any client together. A crash or a cut
-// without an end never ends.
+// of each validity that a client was told. An end is chosen so that the target's next message, or its next action,
+// comes just before such an instant. For expiries and validities, a second end is chosen so that the message or action
+// comes just after the instant. One more end lies beyond all of these, by more than the TTL, patience, back-off and
+// hold of any client together. A crash or a cut without an end never ends.
 //
 // Sizes: a jump is tried with several sizes. Before each later action, a deadline on that clock has just passed with
 // one size, and is just about to pass with another. One more size goes beyond all deadlines. The clock jumps both

@@ -180,8 +180,8 @@ func writtenDown(t *testing.T, s *scenarios.Scenario, shares int, tried map[neme
 	}
 }
 
-// TestWhatIsLostIsSaid checks that lost positions are reported and make the verification undecided. If another position
-// gives a counterexample, the counterexample must still count.
+// TestWhatIsLostIsSaid checks that positions (jobs) whose results are lost are reported and make the verification
+// undecided. If another position gives a counterexample, the counterexample must still count.
 func TestWhatIsLostIsSaid(t *testing.T) {
 	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
 	if err != nil {

@@ -21,7 +21,7 @@
 // # Mutexes
 //
 // While a goroutine waits for a sync.Mutex or RWMutex, virtual time must continue. Some libraries hold a mutex while
-// they wait for the network, and other goroutines of the library wait for that mutex; go-redis' PubSub does this while
+// they wait for the network, and other goroutines of the library wait for that mutex; go-redis's PubSub does this while
 // it dials. But Go does not count a goroutine that waits for a mutex as durably blocked. Therefore a Driver changes
 // three entries of a table of Go's runtime, in memory, for the rest of the process. A bubble then counts as idle while
 // its goroutines wait for a mutex. This works with Go 1.26 and 1.27. With other versions, or if a table with the known

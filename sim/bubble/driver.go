@@ -60,7 +60,7 @@ func NewDriver() *Driver {
 
 // Wall returns the bubble's current time, which the wall clocks of the next world must show when it starts. It first
 // advances the bubble's clock to a whole second. A guest that rounds times to milliseconds then rounds them in the same
-// way in equal runs.
+// way in all runs with the same seed.
 func (d *Driver) Wall() int64 {
 	now := time.Now()
 	time.Sleep(now.Truncate(time.Second).Add(time.Second).Sub(now))

@@ -24,7 +24,7 @@
 // # Sessions
 //
 // A session ends when twice its TTL has passed on the leader's monotonic clock since its creation or its last renewal
-// (structs.SessionTTLMultiplier). A new leader restarts the time of all sessions, since it does not know which ones its
+// (structs.SessionTTLMultiplier). A new leader restarts the TTLs of all sessions, since it does not know which ones its
 // predecessor has renewed. When a session ends, the keys that it holds are released or deleted. Nobody can acquire them
 // until the lock delay has passed. Each member measures the lock delay on its own clock, from the time at which it
 // applies the end of the session. Only the leader's measurement has an effect. A member that restarts applies its log

@@ -18,7 +18,8 @@ type query struct {
 	done     func(*reply)
 }
 
-// The default and the maximum time for which a blocking query waits. A random time of up to a sixteenth is added to it.
+// The default and the maximum time for which a blocking query waits. A random time of up to a sixteenth of that time is
+// added.
 const (
 	defaultWait = 5 * time.Minute
 	longestWait = 10 * time.Minute

@@ -35,8 +35,8 @@ func dressesOf(i int) []Dress {
 	return Dresses[i%len(Dresses):][:1]
 }
 
-// promisesOf returns the promises of a lock. Unless the test is thorough, it merges promises with the same laws, but it
-// keeps the promise without faults separate.
+// promisesOf returns the promises of a lock. Unless the test is thorough, it merges promises with the same laws, except
+// the promise about runs without faults.
 func promisesOf(l *SoundLock) []Promise {
 	if thorough() || len(l.Promises) < 2 {
 		return l.Promises
@@ -167,8 +167,8 @@ func TestTrialOfABrokenLock(t *testing.T) {
 	}
 }
 
-// TestTrialReportsMistakes checks the first line of the trial's report. It must name the mistake if the mistake has an
-// effect without faults. Locks with other mistakes pass the trial.
+// TestTrialReportsMistakes checks the first line of the report on the trial run, which has no faults. The line must
+// name the mistake if the mistake has an effect without faults. Locks with other mistakes pass the trial.
 func TestTrialReportsMistakes(t *testing.T) {
 	command := exec.Command(os.Args[0], "-test.run", "^TestTrialOfABrokenLock$", "-test.v")
 	command.Env = append(os.Environ(), inside+"=1")

@@ -61,7 +61,7 @@ if redis.call('hlen', @lock) == 1 then redis.call('del', @lock) end
 return mine`)
 )
 
-// takeDeadline uses a hash that does not expire. Its field "until" is the end of the lease by the server's clock. now
+// takeDeadline uses a hash that does not expire. Its field "until" is the end of the lease on the server's clock. now
 // is the Lua expression with which the script compares that field.
 func takeDeadline(now string) Step {
 	return script(`

@@ -272,7 +272,7 @@ return redis.call('del', @lock)`)}, Of: "pair",
 		Also:    []Way{{ownership, removed}, {leaseExclusion, removed}}, Found: []Family{Pauses}},
 }
 
-// brokenEnds lists broken locks that end the lease or release the lock in a wrong way, and broken locks on several
+// brokenEnds lists broken locks that end the lease or release the lock incorrectly, and broken locks on several
 // servers.
 var brokenEnds = []BrokenLock{
 	{Recipe: Recipe{Name: "watchdog-prolongs-blindly", Take: setNX, Give: deleteOwn, Renewal: ByWatchdog,

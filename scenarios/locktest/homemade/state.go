@@ -32,9 +32,9 @@ type Promise struct {
 	Laws []checker.Law
 }
 
-// Leased lists the promises of a lock whose lease ends by a server's clock and whose owner values cannot be mistaken
-// for those of another client. Without faults, no client is paused, so no critical section lasts longer than its lease.
-// If servers' clocks jump or drift, leases may end at any time, but no client changes another client's key.
+// Leased lists the promises of a lock whose lease is measured on a server's clock and whose owner values cannot be
+// mistaken for those of another client. Without faults, no client is paused, so no critical section lasts longer than
+// its lease. If servers' clocks jump or drift, leases may end at any time, but no client changes another client's key.
 var Leased = []Promise{{Quiet, checker.Laws}, {Pauses, locktest.LeaseLaws}, {Network, locktest.LeaseLaws},
 	{Restarts, locktest.LeaseLaws}, {Clocks, locktest.EfficiencyLaws}}
 

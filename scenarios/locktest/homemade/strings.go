@@ -238,7 +238,7 @@ func setThenExpire(c *Call) (bool, error) {
 	return made, err
 }
 
-// recordKeeps lists the promises of a lock whose lease ends by its clients' clocks.
+// recordKeeps lists the promises of a lock whose lease is measured on its clients' clocks.
 var recordKeeps = []Promise{{Quiet, checker.Laws}, {Pauses, locktest.LeaseLaws}, {Network, locktest.LeaseLaws},
 	{Restarts, locktest.LeaseLaws}, {Clocks, locktest.LeaseLaws}}
 

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// unlike gives, for each scenario that client-go cannot reproduce, the reason why.
+// unlike maps each scenario that client-go cannot reproduce to the reason why.
 var unlike = map[string]string{
 	"kubernetes-clocks-set":            byClock,
 	"kubernetes-clocks-set-renew-time": byClock,
@@ -33,7 +33,7 @@ var differs = map[string]checker.Law{
 	"kubernetes-release-held-up": checker.LeaseExclusion,
 }
 
-// shorter gives, for some scenarios, the duration of a fault in the scenario and the shorter duration that client-go
+// shorter maps some scenarios to the duration of a fault in the scenario and to the shorter duration that client-go
 // needs. The comments give the reasons.
 var shorter = map[string][2]string{
 	// The simulated client already has a connection, but client-go must dial at about 16 s. It sends a SYN at 16, 17,

@@ -26,7 +26,7 @@ type Library struct {
 	Renewal Renewal
 	// New creates the lock of a client. If fenced is set, the lock gets its tokens from a counter on the first server.
 	New func(c *locktest.Client, fenced bool) (locktest.Lock, error)
-	// Keys returns the keys of a lock. If it is nil, the lock has a single key, whose name is that of the lock.
+	// Keys returns the keys of a lock. If it is nil, the lock has a single key, which has the same name as the lock.
 	Keys func(lock string) []string
 }
 

@@ -23,7 +23,7 @@ work: {cycles: 3, hold: 1ms, think: 0s..500ms, writes: 1, compute: 4s, check-val
 // unaimed is the default mix, but with all faults drawn at random.
 const unaimed = "mix: {aimed: 0%}\n"
 
-// starts is the number of searches, each of which begins with another seed. searchLength is the maximum number of
+// starts is the number of searches, each of which begins with a different seed. searchLength is the maximum number of
 // schedules in a search.
 const starts, searchLength = 5, 2000
 

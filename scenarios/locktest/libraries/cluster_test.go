@@ -62,9 +62,9 @@ func impatient(c *locktest.Client) redis.UniversalClient {
 		DialTimeout: 500 * time.Millisecond, DialerRetries: 1, ReadTimeout: 500 * time.Millisecond})
 }
 
-// TestEqualSeedsOnAClusterGiveEqualRuns: redirections, elections and reloads of the slots are the same in equal runs.
-// The runs are short, because a ClusterClient sorts its members by the random order of a map one minute after it has
-// read the slots.
+// TestEqualSeedsOnAClusterGiveEqualRuns: redirections, elections and reloads of the slots are the same in runs with the
+// same seed. The runs are short, because a ClusterClient sorts its members by the random order of a map one minute
+// after it has read the slots.
 func TestEqualSeedsOnAClusterGiveEqualRuns(t *testing.T) {
 	c := onCluster(t)
 	c.New = func(c *locktest.Client) (locktest.Lock, error) { return newRedislock(impatient)(c, false) }

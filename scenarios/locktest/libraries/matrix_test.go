@@ -78,8 +78,8 @@ type cell struct {
 // replicated reports whether the servers of a library have replicas.
 func (l *Library) replicated() bool { return l.Servers != l.Servers.Replicated(0) }
 
-// cells returns the cells of one library. It leaves out failovers for a library without replicas, and work beyond the
-// TTL for a lock that nobody renews.
+// cells returns the cells of one library. It leaves out failovers for a library without replicas, and work that takes
+// longer than the TTL for a lock that nobody renews.
 func cells(l *Library) (all []cell) {
 	for _, f := range families {
 		if f.name == "failovers" && !l.replicated() {
@@ -202,10 +202,10 @@ func (m *matrix) add(c cell, r *locktest.Report) {
 }
 
 // described reports whether a breach gets its own paragraph. A breach of mutual-exclusion gets one only if slow work
-// caused it, because its other causes are described under lease-exclusion. A miscounted validity gets one only under
-// lease-exclusion, and not if the faults are pauses. On replicated servers, miscounted validities and breaches without
-// a recorded cause get none: if one of two masters granted an extension, the checker does not report what happened to
-// that extension.
+// caused it, because its other causes are described under lease-exclusion. If the cause of a breach is a miscounted
+// validity, the breach gets a paragraph only under lease-exclusion, and not if the faults are pauses. On replicated
+// servers, a breach with this cause or without a recorded cause gets no paragraph: if one of two masters granted an
+// extension, the checker does not report what happened to that extension.
 func described(c cell, b locktest.Breach) bool {
 	switch b.Cause.Kind {
 	case checker.CauseNotRecorded:

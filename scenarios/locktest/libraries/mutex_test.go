@@ -87,8 +87,8 @@ func TestAMutexThatIsHeldOverADial(t *testing.T) {
 	}
 }
 
-// TestSoundLocksSurviveRestarts checks two waits: a dial to a server that is down must end, and so must a wait for a
-// reply that the server never sends.
+// TestSoundLocksSurviveRestarts checks that a dial to a server that is down ends, and that a wait for a reply that the
+// server never sends ends, too.
 func TestSoundLocksSurviveRestarts(t *testing.T) {
 	for name, lock := range map[string]func(*locktest.Client) (locktest.Lock, error){
 		"notified by go-redis": newNotified,
