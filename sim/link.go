@@ -135,7 +135,7 @@ func (l *link) carry(p parcel, n int, later Time) {
 	p.depart(extra)
 }
 
-// trail sends a parcel that does not count as a message, so that faults which wait for a message ignore it.
+// trail sends a parcel that does not count as a message, so faults that wait for a message ignore it.
 func (l *link) trail(p parcel) {
 	if l.cuts > 0 {
 		l.held = append(l.held, heldParcel{p, l.extra})

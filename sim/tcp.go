@@ -87,7 +87,7 @@ func (m *handshake) act(uint64) {
 	}
 }
 
-// end tells the client how its dial has ended.
+// end tells the client the result of its dial.
 func (m *handshake) end(s Status) {
 	c := m.c
 	if c.client.down || c.clientHolds(m) {

@@ -273,7 +273,7 @@ func (r *Reader) usable(server, client history.Process, at history.Time) history
 	return at
 }
 
-// bars reports whether a fault prevents a server, while it lasts, from granting anything to a client.
+// bars reports whether a fault, while it lasts, prevents a server from granting anything to a client.
 func bars(f *trace.Fault, server, client history.Process) bool {
 	switch f.Does {
 	case history.Kills, history.ShutsDown, history.Stops:

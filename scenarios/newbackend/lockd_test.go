@@ -191,7 +191,7 @@ func (c *caller) Wire(sim.ProcessID) sim.Wire { return &wire{caller: c} }
 // Begin begins an attempt.
 func (c *caller) Begin(a history.Attempt, now sim.Time) { *c = caller{attempt: a, since: now} }
 
-// Try returns when the attempt began and which servers have granted the lock.
+// Try returns the time at which the attempt began, and the servers that have granted the lock.
 func (c *caller) Try() (since sim.Time, granted []sim.ProcessID) { return c.since, c.granted }
 
 // wire splits what a client writes into lines.

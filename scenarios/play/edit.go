@@ -106,7 +106,7 @@ func (o *opened) set(e *gesture) error {
 	return nil
 }
 
-// setFaults replaces all faults with the given lines. It ignores empty lines.
+// setFaults replaces the scenario's faults with those in the given lines. It ignores empty lines.
 func (o *opened) setFaults(lines []string) error {
 	known := o.scenario.Targets()
 	var kept []string
@@ -198,7 +198,7 @@ func (o *opened) remove(e *gesture) error {
 	return o.setFaults(slices.Delete(linesOf(o.scenario.Faults), e.Fault-1, e.Fault))
 }
 
-// add adds a fault of the given kind to a lane.
+// add adds a fault of the given kind to a lane (a process's row on the timeline).
 func (o *opened) add(e *gesture) error {
 	i := slices.IndexFunc(nemesis.Kinds, func(k nemesis.Kind) bool { return k.String() == e.Kind })
 	if i < 0 {

@@ -164,7 +164,7 @@ func With(s *scenarios.Scenario, plan nemesis.Plan) (State, error) {
 	return o.State, err
 }
 
-// run runs the state, unless it has already been run.
+// run performs the run of the state, unless it has already been performed.
 func (o *opened) run() (err error) {
 	if o.result.History != nil {
 		return nil

@@ -72,7 +72,8 @@ func each(t *testing.T, visit func(t *testing.T, s *scenarios.Scenario, state St
 	}
 }
 
-// TestThePageShowsTheRunOfTheCommand: for each scenario, the page shows the same digest as the run by the command.
+// TestThePageShowsTheRunOfTheCommand: for each scenario, the page shows the same digest as the command does after its
+// run.
 func TestThePageShowsTheRunOfTheCommand(t *testing.T) {
 	each(t, func(t *testing.T, s *scenarios.Scenario, state State) {
 		r, err := scenarios.NewRunner(s).Run(s.Plan(1))
@@ -196,7 +197,8 @@ func TestTheTourIsAnswered(t *testing.T) {
 	}
 }
 
-// TestAMessageIsPulled delays a message, reduces the delay, and then removes it. At the end, no fault may remain.
+// TestAMessageIsPulled delays a message, reduces the delay, and then removes the delay. At the end, no fault may
+// remain.
 func TestAMessageIsPulled(t *testing.T) {
 	before := shown(t, begin(t, "kleppmann-gc-pause"), nil)
 	for _, m := range before.Messages[:4] {

@@ -25,7 +25,7 @@ type Close struct {
 func (c *Close) File() string { return "closest-" + string(c.Law) + ".txt" }
 
 // Closest contains the closest calls of a search, at most one per law. If two runs came equally close, it contains the
-// one with the lower seed.
+// call of the run with the lower seed.
 type Closest []Close
 
 // Note adds the close calls of a run that are worth reporting. seed is the seed of the run. p is the plan of the run,

@@ -270,8 +270,9 @@ func (p *Plans) Free(seed uint64) bool {
 	return !varies
 }
 
-// sample returns a plan whose run changes if the program draws plans, runs them or records events differently. If some
-// plans are variations of other plans, sample returns such a variation.
+// sample returns a plan whose run shows whether the program has changed: the run is different if the program draws
+// plans, runs them or records events differently. If some plans are variations of other plans, sample returns such a
+// variation.
 func (p *Plans) sample() nemesis.Plan {
 	if p.sampled != nil {
 		return *p.sampled

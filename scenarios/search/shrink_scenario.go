@@ -168,7 +168,7 @@ func withoutGone(f nemesis.Fault) nemesis.Fault {
 	return f
 }
 
-// renameKeys renames the clients among the keys of a mapping, and removes the keys of removed clients.
+// renameKeys renames the clients that are keys of a mapping, and removes the keys of removed clients.
 func renameKeys(doc *format.Document, path string, renamed func(sim.ProcessID) sim.ProcessID) {
 	keys := doc.Keys(path)
 	slices.SortStableFunc(keys, func(a, b string) int { return cmp.Compare(clientNumber(a), clientNumber(b)) })

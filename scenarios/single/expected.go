@@ -192,7 +192,7 @@ func expectLines(s *scenarios.Scenario, j *format.Judgment) (lines []ExpectLine)
 	return lines
 }
 
-// expectation returns the line of a law or metric, or nil if there is none.
+// expectation returns the ExpectLine of a law or metric, or nil if there is none.
 func (r *Run) expectation(name string) *ExpectLine {
 	for i := range r.Expected {
 		if r.Expected[i].Name == name {

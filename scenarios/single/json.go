@@ -56,7 +56,7 @@ type breachJSON struct {
 	Witness     []witnessJSON `json:"witness" of:"event" doc:"events that show the violation; empty unless violated"`
 }
 
-// witnessJSON is an event of a witness, in the form of a history file.
+// witnessJSON is an event of a witness, in the format of a history file.
 type witnessJSON struct{ event *history.Event }
 
 // MarshalJSON returns the event as its line in a history file. It returns an error if a history file may not contain

@@ -136,7 +136,7 @@ func firstMap(s *Report) *Map {
 	return s.Map(LawOf(s.Sweep, s.Laws[0]))
 }
 
-// samples returns one report for each form of a sweep.
+// samples returns one report for each kind of sweep.
 func samples() map[string]*Report {
 	time, rate := delayedAxis("restart=1s..3s/1s"), delayedAxis("ppm=-1000ppm,0ppm,1000ppm")
 	policy, single := delayedAxis("append-fsync=always,everysec,no"), delayedAxis("clients=2")

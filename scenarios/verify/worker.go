@@ -79,7 +79,7 @@ func (v *Verification) order(st *stage) (campaign.Stage, error) {
 	return campaign.Stage{Name: st.name(), Spec: spec, Size: size, Portion: 1 + size/mostPortions}, err
 }
 
-// growths decodes and checks the results of a part's positions.
+// growths decodes and checks the results of the positions in a part.
 func (v *Verification) growths(s campaign.Stage, p campaign.Part) ([]*growth, error) {
 	broken := func(how string) error {
 		return fmt.Errorf("%s: the result of %d positions from position %d %s", s.Name, p.Size, p.First, how)

@@ -71,7 +71,7 @@ type AddressError struct {
 	Servers []string // the addresses that exist
 }
 
-// Error returns a message with the address and the addresses that exist.
+// Error returns a message with the address that was dialed and the addresses that exist.
 func (e *AddressError) Error() string {
 	return fmt.Sprintf("%s dialed %s, which is not a server of the simulated world: its servers are %s",
 		e.Client, e.Address, strings.Join(e.Servers, ", "))
@@ -197,7 +197,7 @@ func (c *Conn) send() error {
 	return c.wire.Written(line{c}, c.out[begin:])
 }
 
-// unarmed reports whether there is a deadline for which the world has not scheduled an early enough check.
+// unarmed reports whether there is a deadline and the world has not scheduled a check that is early enough for it.
 func (c *Conn) unarmed() bool {
 	return !c.deadline.IsZero() && (c.armed.IsZero() || c.deadline.Before(c.armed))
 }
@@ -260,7 +260,7 @@ func (c *Conn) end(err error) {
 
 // The methods below implement sim.Endpoint. The driver calls them.
 
-// Opened tells the guest how its dial has ended.
+// Opened tells the guest the result of its dial.
 func (c *Conn) Opened(s sim.Status) {
 	c.guest.mu.Lock()
 	defer c.guest.mu.Unlock()

@@ -161,7 +161,7 @@ func (r *run) rouse() {
 	}
 }
 
-// sleep advances the bubble's clock by t, or until a guest does something.
+// sleep advances the bubble's clock by t, but stops as soon as a guest does something.
 func (r *run) sleep(t sim.Time) {
 	timer := r.d.timer
 	timer.Reset(t.Duration())

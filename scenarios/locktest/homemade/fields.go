@@ -52,7 +52,7 @@ var (
 	blind     = library("return redis.call('del', keys[1])")
 )
 
-// laterLocks returns the sound locks for later versions of Redis.
+// laterLocks returns the sound locks that use features of Redis 7.0 and 8.0.
 func laterLocks() []SoundLock {
 	return []SoundLock{
 		{Recipe: Recipe{Name: "function", Take: called("take", comparing), Give: called("give", comparing)},
@@ -66,7 +66,7 @@ func laterLocks() []SoundLock {
 	}
 }
 
-// brokenLater lists broken locks for later versions of Redis.
+// brokenLater lists broken locks that use features of Redis 7.0 and 8.0.
 var brokenLater = []BrokenLock{
 	{Recipe: Recipe{Name: "function-deletes-blindly", Take: called("take", blind), Give: called("give", blind)},
 		Of:      "function",

@@ -83,9 +83,9 @@ const (
 // Dress is one way to write a recipe, such as a certain order of a script's arguments. It must not affect the results.
 type Dress struct {
 	Name string
-	// Reversed reverses the order of a script's keys and of its arguments.
+	// Reversed is set if a script's keys and its arguments are in reverse order.
 	Reversed bool
-	// Hashed runs scripts by EVALSHA. If the server does not know the script yet, it uses EVAL.
+	// Hashed makes scripts run with EVALSHA, or with EVAL if the server does not know the script yet.
 	Hashed bool
 	// Set returns the words of a SET command with an expiry and a condition.
 	Set func(key, value, condition string) []string

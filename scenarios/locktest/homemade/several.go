@@ -208,7 +208,7 @@ var brokenSeveral = []BrokenLock{
 				Way: Way{deadlock, nobodyHolds},
 				Why: "The same happens to a token that client-1 has created. The token never meant that client-1 " +
 					"held the lock, so client-2 may take it."}},
-		// When the token is lost, nobody holds the lock, but no acquire can succeed either.
+		// When the token is lost, nobody holds the lock, but no attempt to acquire it can succeed either.
 		Also: []Way{{tolerance, notInTime}}, Found: []Family{Network}},
 	{Recipe: Recipe{Name: "list-token-doubles", Take: popToken, Give: func(c *Call) (bool, error) {
 		return granted(c.Do("RPUSH", c.key("lock"), "token", "token"))

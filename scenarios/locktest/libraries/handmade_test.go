@@ -20,7 +20,8 @@ import (
 
 // driver is a client for one server, with the default timeouts of its library.
 type driver interface {
-	// session opens one connection and calls use with a command that sends all its requests on this connection.
+	// session opens one connection and calls the function use. The argument of use sends commands, all of them on this
+	// connection.
 	session(ctx context.Context, use func(do command) error) error
 	Close() error
 }

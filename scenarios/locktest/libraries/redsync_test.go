@@ -79,7 +79,8 @@ func ownValue(c *locktest.Client) []redsync.Option {
 
 func onGoRedis(c *locktest.Client, i int) redsyncPool { return poolOf(goRedis(c, i)) }
 
-// onQuietGoRedis uses go-redis with a configuration in which it does not hold a mutex while it opens a connection.
+// onQuietGoRedis uses go-redis with a configuration in which go-redis does not hold a mutex while it opens a
+// connection.
 func onQuietGoRedis(c *locktest.Client, i int) redsyncPool {
 	return poolOf(redis.NewClient(&redis.Options{Addr: c.Addr(i), Dialer: c.DialContext,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}}))
