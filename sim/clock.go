@@ -64,8 +64,8 @@ func (c *clock) drift(now Time, ppm int64) {
 	c.segments = append(c.segments, segment{now, now, s.monotonic(now), s.wall, s.ppm + ppm})
 }
 
-// until returns how much true time passes from now until the monotonic clock has advanced by d.
-func (c *clock) until(d int64) Time { return Time(Unelapse(min(d, farthest), c.last().ppm)) }
+// trueWait returns how much true time passes from now until the monotonic clock has advanced by d.
+func (c *clock) trueWait(d int64) Time { return Time(Unelapse(min(d, farthest), c.last().ppm)) }
 
 // farthest is the longest wait in ns, about seven years. Longer waits are shortened to it. Sums of times then fit into
 // 64 bits, even if the slowest possible clock makes the wait ten times as long.

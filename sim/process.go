@@ -167,7 +167,7 @@ type timer struct {
 func (t *timer) arm() {
 	t.armed++
 	left := max(t.mono-t.p.clock.monotonic(t.p.w.now), 0)
-	t.p.w.schedule(t.p.w.now+t.p.clock.until(left), t, t.armed)
+	t.p.w.schedule(t.p.w.now+t.p.clock.trueWait(left), t, t.armed)
 }
 
 func (t *timer) act(arg uint64) {

@@ -123,7 +123,7 @@ func (t *task) sleepFor(d time.Duration) {
 	wait := min(int64(d), farthest)
 	t.dueMono = t.p.clock.monotonic(t.p.w.now) + wait
 	t.timed, t.woken = true, false
-	t.alarm.set(t, t.p.w.now+t.p.clock.until(wait))
+	t.alarm.set(t, t.p.w.now+t.p.clock.trueWait(wait))
 }
 
 // rearm reschedules the timeout of a wait after the clock's rate has changed.
@@ -132,7 +132,7 @@ func (t *task) rearm() {
 		return
 	}
 	left := max(t.dueMono-t.p.clock.monotonic(t.p.w.now), 0)
-	t.alarm.set(t, t.p.w.now+t.p.clock.until(left))
+	t.alarm.set(t, t.p.w.now+t.p.clock.trueWait(left))
 }
 
 // The methods below implement Env.

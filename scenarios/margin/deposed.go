@@ -45,7 +45,7 @@ func (r *Reader) deposed(lock *trace.LockTrace) {
 		for _, k := range t.Keys {
 			e := &t.History.Events[k]
 			if e.Process == f.On[0] && e.Lock == lock.Name && e.Time >= replaced && e.F != history.KeyGone {
-				r.acted(lock, r.apart(lock, e), act{f.On[0], e.Of, e.Time, replaced})
+				r.acted(lock, r.timeApart(lock, e), act{f.On[0], e.Of, e.Time, replaced})
 			}
 		}
 	}
@@ -60,16 +60,16 @@ func (r *Reader) undeposed(lock *trace.LockTrace) {
 		return
 	}
 	g := &r.t.Grants[lock.Grants[0]]
-	for k := range r.of(g.Attempt) {
+	for k := range r.holdsOf(g.Attempt) {
 		r.acted(lock, 1.999, act{k.server, g.Attempt, k.set, k.set})
 		return
 	}
 }
 
-// apart looks at the lease that was granted when the key of event e was set. It returns how far in time this lease is
-// from the nearest grant of another attempt: from 0.05 (they overlap) to 0.65, or 0.8 if the lease is unknown or has no
-// end.
-func (r *Reader) apart(lock *trace.LockTrace, e *history.Event) float64 {
+// timeApart looks at the lease that was granted when the key of event e was set. It returns how far in time this lease
+// is from the nearest grant of another attempt: from 0.05 (they overlap) to 0.65, or 0.8 if the lease is unknown or has
+// no end.
+func (r *Reader) timeApart(lock *trace.LockTrace, e *history.Event) float64 {
 	n, ok := r.t.GrantAt(e.Of, r.t.LockNumber[lock.Name])
 	if !ok {
 		return 0.8

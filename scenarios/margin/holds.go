@@ -165,8 +165,8 @@ func (r *Reader) overtake() {
 	}
 }
 
-// of yields the holds of an attempt, in the order in which they were set.
-func (r *Reader) of(a history.Attempt) func(func(*hold) bool) {
+// holdsOf yields the holds of an attempt, in the order in which they were set.
+func (r *Reader) holdsOf(a history.Attempt) func(func(*hold) bool) {
 	return func(yield func(*hold) bool) {
 		n, ok := r.first[a]
 		for ; ok && n != none; n = r.holds[n].next {

@@ -49,7 +49,7 @@ func (r *Reader) lease(lock *trace.LockTrace, i int) {
 		if h := &r.t.History.Header; w == Failover && (len(h.Groups) == 0 || h.OneService()) {
 			continue
 		}
-		gone, free := l.by(w)
+		gone, free := l.keysLost(w)
 		missing := max(r.need-len(free), 0)
 		value, since := far, g.Lease.Granted
 		if missing > 0 {
@@ -74,8 +74,8 @@ func (r *Reader) lease(lock *trace.LockTrace, i int) {
 // key.
 func (r *Reader) lost(g *trace.Grant, end history.Time, next history.Process) (l lost, known bool) {
 	had := map[history.Process]bool{}
-	for h := range r.of(g.Attempt) {
-		if h.set > g.Until || h.gone <= g.Lease.Granted && r.again(h, g.Until) {
+	for h := range r.holdsOf(g.Attempt) {
+		if h.set > g.Until || h.gone <= g.Lease.Granted && r.setAgain(h, g.Until) {
 			continue
 		}
 		had[h.unit] = true
@@ -113,9 +113,9 @@ func (r *Reader) lost(g *trace.Grant, end history.Time, next history.Process) (l
 	return l, true
 }
 
-// again reports whether the attempt that set the key h set a key on the same unit (a server or a group) again, by the
-// given time. An attempt that retries sets and removes its keys each time.
-func (r *Reader) again(h *hold, until history.Time) bool {
+// setAgain reports whether the attempt that set the key h set a key on the same unit (a server or a group) again, by
+// the given time. An attempt that retries sets and removes its keys each time.
+func (r *Reader) setAgain(h *hold, until history.Time) bool {
 	for n := h.next; n != none; n = r.holds[n].next {
 		if next := &r.holds[n]; next.unit == h.unit && next.set <= until {
 			return true
@@ -124,10 +124,10 @@ func (r *Reader) again(h *hold, until history.Time) bool {
 	return false
 }
 
-// by returns the keys that were lost in way w, at most one for each unit (server or group). If w is Mixed, it returns
-// the keys that were lost in any way. It also returns the times from which units could grant the lock to the next
-// client, in ascending order: one time for each unit that lost such a key, and for each unit that never had a key.
-func (l *lost) by(w Way) (gone []Loss, free []history.Time) {
+// keysLost returns the keys that were lost in way w, at most one for each unit (server or group). If w is Mixed, it
+// returns the keys that were lost in any way. It also returns the times from which units could grant the lock to the
+// next client, in ascending order: one time for each unit that lost such a key, and for each unit that never had a key.
+func (l *lost) keysLost(w Way) (gone []Loss, free []history.Time) {
 	free = slices.Clone(l.open)
 	var counted []history.Process
 	for _, k := range l.keys {
@@ -171,16 +171,16 @@ func (r *Reader) struck(servers []history.Process, begin, end history.Time,
 		f := &r.t.Faults[i]
 		for _, p := range servers {
 			if matches(f, p) {
-				best = min(best, r.off(r.t.Time(f.Start), begin, end))
+				best = min(best, r.distance(r.t.Time(f.Start), begin, end))
 			}
 		}
 	}
 	return best
 }
 
-// off returns the distance of an instant from a period, as a number from 0 to 1. Inside the period, the number is less
-// than 0.5 and grows with the time since the period began. Outside the period, it is 0.5 or more.
-func (r *Reader) off(at, begin, end history.Time) float64 {
+// distance returns the distance of an instant from a period, as a number from 0 to 1. Inside the period, the number is
+// less than 0.5 and grows with the time since the period began. Outside the period, it is 0.5 or more.
+func (r *Reader) distance(at, begin, end history.Time) float64 {
 	switch {
 	case at < begin:
 		return 0.5 + 0.5*r.share(begin-at)
@@ -203,7 +203,7 @@ func (r *Reader) failedOver(servers []history.Process, begin, end history.Time) 
 		}
 		switch {
 		case f.Does == history.Promotes && len(f.To) > 0:
-			off := r.off(t.Time(f.Start), begin, end)
+			off := r.distance(t.Time(f.Start), begin, end)
 			blind := r.blindUntil(f.To[0], begin)
 			switch {
 			case blind == 0:
@@ -340,7 +340,7 @@ func (r *Reader) nearest(lock *trace.LockTrace, g *trace.Grant, begin, end histo
 		}
 		switch at := b.Lease.Granted; {
 		case at < begin:
-			if r.t.Permits() > 1 && r.over(b) > begin {
+			if r.t.Permits() > 1 && r.endOf(b) > begin {
 				fars = append(fars, 0)
 			} else if b.Lease.Until <= begin {
 				fars = append(fars, r.share(begin-at))

@@ -48,8 +48,8 @@ func (m *meter) measure(t *testing.T, p nemesis.Plan) measured {
 	return measured{r, v, m.reader.Read(m.checker.Trace(r.History), &v, r.Sent)}
 }
 
-// of returns the closest call of way w. ok is false if there was none.
-func (m *measured) of(w Way) (c Call, ok bool) {
+// closestOf returns the closest call of way w. ok is false if there was none.
+func (m *measured) closestOf(w Way) (c Call, ok bool) {
 	i := slices.IndexFunc(m.calls, func(c Call) bool { return c.Way == w })
 	if i < 0 {
 		return c, false
@@ -132,7 +132,7 @@ func TestWhatWasLostIsWhatTheServersRecorded(t *testing.T) {
 	told := 0
 	names := []string{"restart-forgets", "single-restart-forgets", "restart-everysec"}
 	each(t, names, testkit.Size(150, 150, 2000), func(t *testing.T, s *scenarios.Scenario, m measured) {
-		c, ok := m.of(Crashes)
+		c, ok := m.closestOf(Crashes)
 		if !ok || c.Value == 0 {
 			return
 		}
@@ -186,7 +186,7 @@ func TestEachLostKeyComesCloser(t *testing.T) {
 			faults = append(faults, f)
 		}
 		run := m.measure(t, nemesis.Plan{Scenario: s.Name, Seed: 1, Faults: faults})
-		c, ok := run.of(Crashes)
+		c, ok := run.closestOf(Crashes)
 		if !ok || c.Value >= before || c.Missing != step.missing || len(c.Gone) != min(i, 1) && c.Value > 0 {
 			t.Errorf("after %d crashes: %+v, %v", i, c, ok)
 		}
@@ -321,7 +321,7 @@ func TestKeysOfEarlierTriesDoNotCount(t *testing.T) {
 		r := &Reader{t: &trace.Trace{History: &history.History{}}, holds: c.holds, units: 1, need: 1,
 			first: map[history.Attempt]int32{"client-1/1": 0}}
 		l, known := r.lost(grant, 10*s, "client-2")
-		gone, free := l.by(Removed)
+		gone, free := l.keysLost(Removed)
 		if fmt.Sprint(gone) != c.want || len(free) != len(gone) || !known {
 			t.Errorf("%v, want %s", gone, c.want)
 		}

@@ -35,8 +35,8 @@ func (r *Reader) state(w *trace.Span) {
 // others belong to earlier tries. ok is false if too few of the grant's keys are known. at is the present time.
 func (r *Reader) protects(g *trace.Grant, at history.Time) (until history.Time, ok bool) {
 	var dues []history.Time
-	for h := range r.of(g.Attempt) {
-		if !r.again(h, history.Never) {
+	for h := range r.holdsOf(g.Attempt) {
+		if !r.setAgain(h, history.Never) {
 			dues = append(dues, h.due)
 		}
 	}

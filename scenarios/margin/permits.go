@@ -18,30 +18,30 @@ func (r *Reader) beyond(lock *trace.LockTrace, i int) (n int32, ok bool) {
 	g := &r.t.Grants[lock.Grants[i]]
 	for _, n := range lock.Grants[i+1:] {
 		b := &r.t.Grants[n]
-		if b.Process != history.Probe && !(g.Shared && b.Shared) && r.beside(lock, g, b) >= r.t.Permits()-1 {
+		if b.Process != history.Probe && !(g.Shared && b.Shared) && r.otherLeases(lock, g, b) >= r.t.Permits()-1 {
 			return n, true
 		}
 	}
 	return 0, false
 }
 
-// beside counts the leases of a lock that were running when b was acquired, not counting those of g and b.
-func (r *Reader) beside(lock *trace.LockTrace, g, b *trace.Grant) (n int) {
+// otherLeases counts the leases of a lock that were running when b was acquired, not counting those of g and b.
+func (r *Reader) otherLeases(lock *trace.LockTrace, g, b *trace.Grant) (n int) {
 	if r.t.Permits() == 1 {
 		return 0
 	}
 	at := r.t.Time(b.OK)
 	for _, k := range lock.Grants {
 		x := &r.t.Grants[k]
-		if x != g && x != b && x.Lease != nil && x.Lease.Granted <= at && at < r.over(x) {
+		if x != g && x != b && x.Lease != nil && x.Lease.Granted <= at && at < r.endOf(x) {
 			n++
 		}
 	}
 	return n
 }
 
-// over returns the time at which the lease of a grant ended, or at which its release was called if that was earlier.
-func (r *Reader) over(g *trace.Grant) history.Time {
+// endOf returns the time at which the lease of a grant ended, or at which its release was called if that was earlier.
+func (r *Reader) endOf(g *trace.Grant) history.Time {
 	if g.Release != trace.Open {
 		return min(g.Until, r.t.Time(g.Release))
 	}
@@ -63,7 +63,7 @@ func (r *Reader) holdingOrAsking(lock *trace.LockTrace, g *trace.Grant, begin, e
 		}
 	}
 	for _, n := range lock.Grants {
-		if x := &r.t.Grants[n]; x.Lease != nil && x.Lease.Granted < end && r.over(x) > begin {
+		if x := &r.t.Grants[n]; x.Lease != nil && x.Lease.Granted < end && r.endOf(x) > begin {
 			add(x.Process)
 		}
 	}

@@ -15,7 +15,7 @@ func (r *Reader) section(lock *trace.LockTrace, i int) {
 	if g.Until == history.Never || g.Lease == nil {
 		return
 	}
-	left, within := t.Time(g.End), r.within(lock, i)
+	left, within := t.Time(g.End), r.firstOverlap(lock, i)
 	value := 1 + r.share(g.Until-left)
 	switch {
 	case within != history.Never:
@@ -47,13 +47,13 @@ func (r *Reader) section(lock *trace.LockTrace, i int) {
 	})
 }
 
-// within returns the first time at which another client was granted the lock while the lease of the ith grant was
+// firstOverlap returns the first time at which another client was granted the lock while the lease of the ith grant was
 // running and its release had not begun. It returns history.Never if this did not happen.
-func (r *Reader) within(lock *trace.LockTrace, i int) history.Time {
+func (r *Reader) firstOverlap(lock *trace.LockTrace, i int) history.Time {
 	t := r.t
 	g := &t.Grants[lock.Grants[i]]
 	if n, ok := r.beyond(lock, i); ok {
-		if at := t.Time(t.Grants[n].OK); at < r.over(g) {
+		if at := t.Time(t.Grants[n].OK); at < r.endOf(g) {
 			return at
 		}
 	}
@@ -65,7 +65,7 @@ func (r *Reader) within(lock *trace.LockTrace, i int) history.Time {
 func (r *Reader) protectedUntil(g *trace.Grant) history.Time {
 	had := map[history.Process]bool{}
 	var ends []history.Time
-	for h := range r.of(g.Attempt) {
+	for h := range r.holdsOf(g.Attempt) {
 		had[h.unit] = true
 		end := h.gone
 		if end == history.Never || h.byOwner() {
@@ -126,7 +126,7 @@ func (r *Reader) writes(lock *trace.LockTrace, number int32) {
 			continue
 		}
 		value, after := 1+r.share(g.Until-wrote), history.Never
-		if wrote >= g.Until || r.within(lock, i) != history.Never {
+		if wrote >= g.Until || r.firstOverlap(lock, i) != history.Never {
 			value = 0.999
 			for _, b := range lock.Grants[i+1:] {
 				if f, ok := first[b]; ok {

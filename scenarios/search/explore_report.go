@@ -68,7 +68,7 @@ func (f *ReducedFinding) interrupted() bool { return f.Small.Ending == campaign.
 // the laws, grouped by plan. The second part shows the faults that struck, and each finding in full.
 func (r *Report) Document() *document.Document {
 	result, open := r.Standing(r.Subject)
-	reasons := document.Notes("reason", append(open, r.Failed.more()...))
+	reasons := document.Notes("reason", append(open, r.Failed.furtherLines()...))
 	notes := document.Notes("note", r.notes())
 	groups := r.byPlan()
 	d := &document.Document{
@@ -78,7 +78,7 @@ func (r *Report) Document() *document.Document {
 			document.OnPage{Block: reasons}, document.OnPage{Block: notes}}},
 			groups,
 			r.closest(),
-			document.InText{Block: slices.Concat(r.struck(), reasons, notes, r.each())},
+			document.InText{Block: slices.Concat(r.struck(), reasons, notes, r.fullTextHint())},
 			document.More{Block: document.Section{Heading: "What struck",
 				Body: []document.Block{r.faultTable()}}}},
 		Interrupted: r.Interrupted, Files: r.Files, Repeat: r.Repeat, Data: r.data(), Suite: r.suite(),
@@ -150,8 +150,8 @@ func (r *Report) struck() document.Facts {
 	return facts
 }
 
-// each returns a note for the user that says how to get the full description of each finding.
-func (r *Report) each() document.Facts {
+// fullTextHint returns a note for the user that says how to get the full description of each finding.
+func (r *Report) fullTextHint() document.Facts {
 	if len(r.Findings) == 0 {
 		return nil
 	}

@@ -66,8 +66,9 @@ func (f *Failed) open(s *scenarios.Scenario, total int) []string {
 		s.Failing(), f.First, f.Why[0])}
 }
 
-// more returns all lines of the failure except the first. The first line is part of the sentence that open returns.
-func (f *Failed) more() []string { return f.Why[min(1, len(f.Why)):] }
+// furtherLines returns all lines of the failure except the first. The first line is part of the sentence that open
+// returns.
+func (f *Failed) furtherLines() []string { return f.Why[min(1, len(f.Why)):] }
 
 // consistent reports whether f can be the result of an exploration with the given number of runs.
 func (f *Failed) consistent(of int) bool {

@@ -216,7 +216,7 @@ func (v *variation) late(f nemesis.Fault, r *nemesis.Sent, begin, end time.Durat
 		return f
 	}
 	if v.stale() && v.below(2) == 0 {
-		if by := v.between(begin, end) - r.Left.Duration(); by > 0 {
+		if by := v.instantIn(begin, end) - r.Left.Duration(); by > 0 {
 			f.By = by.Truncate(time.Millisecond) + time.Millisecond
 			return f
 		}
@@ -249,15 +249,15 @@ func (v *variation) when(begin, end time.Duration) time.Duration {
 		return granted + time.Duration(1+v.below(1000))*time.Millisecond>>v.below(10)
 	case 3: // during the acquire call or shortly before it
 		if granted > called && v.below(2) == 0 {
-			return v.between(called, granted)
+			return v.instantIn(called, granted)
 		}
 		return max(called-time.Duration(v.below(20))*time.Millisecond, 0)
 	}
-	return v.between(begin, end).Truncate(time.Millisecond)
+	return v.instantIn(begin, end).Truncate(time.Millisecond)
 }
 
-// between picks an instant in the half-open interval [from, to).
-func (v *variation) between(from, to time.Duration) time.Duration {
+// instantIn picks an instant in the half-open interval [from, to).
+func (v *variation) instantIn(from, to time.Duration) time.Duration {
 	return from + time.Duration(v.random.Uint64()%uint64(max(to-from, 1)))
 }
 

@@ -82,7 +82,7 @@ func (r *Result) count(seed uint64, v checker.Verdict, p checker.Promise) (undec
 
 // add adds the results of another part of the same search.
 func (r *Result) add(part *Result) {
-	r.Ran = r.Ran.with(part.Ran)
+	r.Ran = r.Ran.union(part.Ran)
 	r.Failed.add(part.Failed)
 	r.Laws.Add(part.Laws)
 	r.Findings.Add(part.Findings)

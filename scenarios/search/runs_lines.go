@@ -51,7 +51,7 @@ func (all runsLines) assess(law campaign.Law) campaign.Assessment {
 func (r *RunsReport) lines() (lines runsLines) {
 	of := " of " + text.CountGrouped(r.judged(), "run")
 	for _, l := range r.Laws {
-		otherwise := r.otherwise(string(l.Law), of)
+		otherwise := r.deviation(string(l.Law), of)
 		line := runsLine{ExpectLine: single.LawLine(r.Subject, l.Law, l.Counts, otherwise != "")}
 		in := l.Violated
 		switch {
@@ -72,7 +72,7 @@ func (r *RunsReport) lines() (lines runsLines) {
 		lines = append(lines, line)
 	}
 	for _, b := range r.Subject.Expect.Metrics {
-		otherwise := r.otherwise(b.Name, of)
+		otherwise := r.deviation(b.Name, of)
 		line := runsLine{ExpectLine: single.MetricLine(b, otherwise != ""),
 			got: cmp.Or(otherwise, "in "+text.Grouped(r.judged())+of)}
 		line.how = ": " + line.got
@@ -81,9 +81,9 @@ func (r *RunsReport) lines() (lines runsLines) {
 	return lines
 }
 
-// otherwise says in how many runs the result for a law or metric differed from what was expected, and how. It returns
+// deviation says in how many runs the result for a law or metric differed from what was expected, and how. It returns
 // "" if it never differed.
-func (r *RunsReport) otherwise(name, of string) string {
+func (r *RunsReport) deviation(name, of string) string {
 	var ways []string
 	for i := range r.Campaign.Groups {
 		if g := &r.Campaign.Groups[i]; g.Name == name {

@@ -72,7 +72,7 @@ func (r *RunsReport) Document() *document.Document {
 	lines := r.lines()
 	standing := r.standing(lines)
 	ok := standing.Result == document.Passed
-	reasons := document.Notes("reason", slices.Concat(r.open(), r.Failed.more()))
+	reasons := document.Notes("reason", slices.Concat(r.open(), r.Failed.furtherLines()))
 	title := document.Title{Name: r.Scenario, Size: r.size("seed"), Verdict: standing.Words(), Tone: standing.Tone(),
 		Headline: r.headline(), Summary: r.Subject.Summary,
 		Notes: single.OpeningNotes(single.Intent(lines.expected(), ok), ok, r.idle())}

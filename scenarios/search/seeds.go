@@ -52,8 +52,8 @@ func (r Ranges) count() int {
 	return n
 }
 
-// with returns the union of the two sets. It may change r.
-func (r Ranges) with(more Ranges) Ranges {
+// union returns the union of the two sets. It may change r.
+func (r Ranges) union(more Ranges) Ranges {
 	for _, add := range more {
 		if last := len(r) - 1; last >= 0 && r[last].Last+1 == add.First && add.First > 0 { // the usual case
 			r[last].Last = add.Last

@@ -43,7 +43,7 @@ func TestSetsOfSeedsAreSets(t *testing.T) {
 			if got := x.common(y); !slices.Equal(got, rangesOf(a&b)) {
 				t.Fatalf("%v in %v is %v", x, y, got)
 			}
-			if got := slices.Clone(x).with(y); !slices.Equal(got, rangesOf(a|b)) {
+			if got := slices.Clone(x).union(y); !slices.Equal(got, rangesOf(a|b)) {
 				t.Fatalf("%v with %v is %v", x, y, got)
 			}
 		}
@@ -61,7 +61,7 @@ func TestPortionsAreTheSet(t *testing.T) {
 				if p.First > p.Last || p.Last-p.First >= size || len(got) > 0 && got[len(got)-1].Last >= p.First {
 					t.Fatalf("portion %d of %v is %v, after %v", i, r, p, got)
 				}
-				got = got.with(Ranges{p})
+				got = got.union(Ranges{p})
 			}
 			if !slices.Equal(got, r) {
 				t.Fatalf("portions of %v are %v", r, got)

@@ -156,7 +156,7 @@ func joined(parts []*Result, name func(int) string) (Span, error) {
 				p.Ran.common(parts[k].Ran))
 		}
 		bounds = Range{min(bounds.First, p.all().First), max(bounds.Last, p.all().Last)}
-		whole.Ran = whole.Ran.with(p.Ran)
+		whole.Ran = whole.Ran.union(p.Ran)
 	}
 	if bounds.Last-bounds.First >= math.MaxInt {
 		return Span{}, fmt.Errorf("the seeds %s are too many for one search", bounds)

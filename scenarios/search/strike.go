@@ -46,8 +46,8 @@ func (v *variation) standing() sim.ProcessID {
 	return ""
 }
 
-// some picks a duration between 1 ms and the given maximum, uniformly distributed on a logarithmic scale.
-func (v *variation) some(most time.Duration) time.Duration {
+// pickDuration picks a duration between 1 ms and the given maximum, uniformly distributed on a logarithmic scale.
+func (v *variation) pickDuration(most time.Duration) time.Duration {
 	return max(most>>v.below(10), time.Millisecond).Truncate(time.Millisecond)
 }
 
@@ -63,9 +63,9 @@ func (v *variation) fastServer() []nemesis.Fault {
 	server, at := v.standing(), v.when(from, to)
 	if v.below(4) == 0 {
 		return []nemesis.Fault{{Kind: nemesis.Drift, Target: server, PPM: v.plans.scenario.Mix.PPM,
-			Trigger: nemesis.Trigger{Time: max(from-v.some(from), 0)}}}
+			Trigger: nemesis.Trigger{Time: max(from-v.pickDuration(from), 0)}}}
 	}
-	by := max(to-at, time.Millisecond).Truncate(time.Millisecond) + v.some(to-from)
+	by := max(to-at, time.Millisecond).Truncate(time.Millisecond) + v.pickDuration(to-from)
 	return []nemesis.Fault{{Kind: nemesis.Jump, Target: server, By: by, Trigger: nemesis.Trigger{Time: at}}}
 }
 
@@ -80,7 +80,7 @@ func (v *variation) fewerKeys() []nemesis.Fault {
 	for i := range c.Spare {
 		servers = append(servers, c.Standing[(first+i)%len(c.Standing)])
 	}
-	at := max(c.Called.Duration()-v.some(time.Second), 0)
+	at := max(c.Called.Duration()-v.pickDuration(time.Second), 0)
 	return []nemesis.Fault{{Kind: nemesis.Cut, Left: []sim.ProcessID{c.Holder}, Right: servers,
 		For: v.beyond(at, c.From.Duration(), 0), Trigger: nemesis.Trigger{Time: at}}}
 }
@@ -91,11 +91,11 @@ func (v *variation) slowClient() []nemesis.Fault {
 	from, to := v.call.Called.Duration(), v.call.From.Duration()
 	if v.below(2) == 0 {
 		return []nemesis.Fault{{Kind: nemesis.Drift, Target: v.call.Holder, PPM: -v.plans.scenario.Mix.PPM,
-			Trigger: nemesis.Trigger{Time: max(from-v.some(from), 0)}}}
+			Trigger: nemesis.Trigger{Time: max(from-v.pickDuration(from), 0)}}}
 	}
-	by := v.some(max(v.call.To.Duration()-to, time.Second))
+	by := v.pickDuration(max(v.call.To.Duration()-to, time.Second))
 	return []nemesis.Fault{{Kind: nemesis.Jump, Target: v.call.Holder, By: -by,
-		Trigger: nemesis.Trigger{Time: v.between(from, to)}}}
+		Trigger: nemesis.Trigger{Time: v.instantIn(from, to)}}}
 }
 
 // cutOff cuts the holder off from the servers. The holder then does not learn that its lease has ended.
@@ -110,13 +110,13 @@ func (v *variation) cutOff() []nemesis.Fault {
 // forgetful crashes a server so that it loses its data, and restarts it before the lease ends.
 func (v *variation) forgetful() []nemesis.Fault {
 	from, to := v.call.From.Duration(), v.call.To.Duration()
-	at := v.between(from, to).Truncate(time.Millisecond)
+	at := v.instantIn(from, to).Truncate(time.Millisecond)
 	loss := nemesis.LosesEverything
 	if v.below(2) == 0 { // while the key is not on disk yet
-		loss, at = nemesis.LosesUnsynced, from+v.some(min(to-from, time.Second))
+		loss, at = nemesis.LosesUnsynced, from+v.pickDuration(min(to-from, time.Second))
 	}
 	return []nemesis.Fault{{Kind: nemesis.Crash, Target: v.standing(), Loss: loss,
-		Restart: v.some(max(to-at, time.Millisecond)), Trigger: nemesis.Trigger{Time: at}}}
+		Restart: v.pickDuration(max(to-at, time.Millisecond)), Trigger: nemesis.Trigger{Time: at}}}
 }
 
 // failOver prevents a replica from receiving the holder's key, and then promotes this replica.
@@ -130,12 +130,12 @@ func (v *variation) failOver() []nemesis.Fault {
 		from, to := v.call.From.Duration(), v.call.To.Duration()
 		called := v.call.Called.Duration()
 		replica := group[1+v.below(len(group)-1)]
-		cut := max(called-v.some(time.Second), 0)
+		cut := max(called-v.pickDuration(time.Second), 0)
 		return []nemesis.Fault{
 			{Kind: nemesis.Cut, OneWay: true, Left: group[:1], Right: []sim.ProcessID{replica},
 				For: v.beyond(cut, to, to-from), Trigger: nemesis.Trigger{Time: cut}},
 			{Kind: nemesis.FailOver, Target: group[0], Peer: replica,
-				Trigger: nemesis.Trigger{Time: from + v.some(max(to-from, time.Millisecond))}},
+				Trigger: nemesis.Trigger{Time: from + v.pickDuration(max(to-from, time.Millisecond))}},
 		}
 	}
 	return nil
@@ -146,7 +146,7 @@ func (v *variation) isolate() []nemesis.Fault {
 	from, to := v.window()
 	at := v.when(from, to)
 	if v.below(2) == 0 { // before the holder requests the lock
-		at = max(v.call.Called.Duration()-v.some(to-from), 0)
+		at = max(v.call.Called.Duration()-v.pickDuration(to-from), 0)
 	}
 	return v.aside(v.standing(), at)
 }
@@ -157,10 +157,10 @@ func (v *variation) isolate() []nemesis.Fault {
 func (v *variation) replace() []nemesis.Fault {
 	const elected = 1500 * time.Millisecond // by then a service has usually elected another leader
 	from, to := v.window()
-	at := (from + v.some(to-from)).Truncate(time.Millisecond)
-	end := at + v.some(to-from)
+	at := (from + v.pickDuration(to-from)).Truncate(time.Millisecond)
+	end := at + v.pickDuration(to-from)
 	if next, ok := v.asks(at + elected); ok {
-		end = v.between(next-elected, next)
+		end = v.instantIn(next-elected, next)
 	}
 	server := v.standing()
 	cut := v.aside(server, at)
@@ -262,10 +262,11 @@ func (v *variation) lateAnswer() []nemesis.Fault {
 	r := last[v.below(min(len(last), 5))]
 	length := max(v.end()-v.call.From.Duration(), time.Second)
 	if v.below(2) == 0 {
-		return []nemesis.Fault{{Kind: nemesis.DelayLink, Target: r.Server, Peer: r.Client, By: v.some(length),
-			For: v.some(time.Second), Trigger: nemesis.Trigger{Time: r.Left.Duration().Truncate(time.Millisecond)}}}
+		return []nemesis.Fault{{Kind: nemesis.DelayLink, Target: r.Server, Peer: r.Client, By: v.pickDuration(length),
+			For:     v.pickDuration(time.Second),
+			Trigger: nemesis.Trigger{Time: r.Left.Duration().Truncate(time.Millisecond)}}}
 	}
-	return []nemesis.Fault{r.Strike(nemesis.Fault{Kind: nemesis.DelayMessage, By: v.some(length)}, true)}
+	return []nemesis.Fault{r.Strike(nemesis.Fault{Kind: nemesis.DelayMessage, By: v.pickDuration(length)}, true)}
 }
 
 // lateTry delays a request with which the holder undid an earlier failed attempt, until a later attempt has set the
@@ -287,7 +288,7 @@ func (v *variation) lateTry() []nemesis.Fault {
 	}
 	slices.SortFunc(sent, func(a, b *nemesis.Sent) int { return cmp.Compare(a.Left, b.Left) })
 	s := sent[1+v.below(len(sent)-2)]
-	by := from + v.some(max(v.call.To.Duration()-from, time.Millisecond)) - s.Left.Duration()
+	by := from + v.pickDuration(max(v.call.To.Duration()-from, time.Millisecond)) - s.Left.Duration()
 	late := nemesis.Fault{Kind: nemesis.DelayMessage, By: by.Truncate(time.Millisecond)}
 	return []nemesis.Fault{s.Strike(late, false)}
 }
@@ -337,7 +338,7 @@ func (v *variation) lateRequest() []nemesis.Fault {
 		expires := first[attempt].Left.Duration() + ttl
 		from, to = expires, expires+to-from
 	}
-	by := from + v.some(max(to-from, time.Millisecond)) - s.Left.Duration()
+	by := from + v.pickDuration(max(to-from, time.Millisecond)) - s.Left.Duration()
 	if by <= 0 {
 		return nil
 	}

@@ -24,7 +24,7 @@ func (r *Run) document(v *views) *document.Document {
 	picture := timeline.New(r.Lanes)
 	d := &document.Document{Title: title, Files: r.Files, Repeat: r.Repeat, Data: r.data(&title),
 		Suite:  r.suite(&title),
-		Beside: v.beside, Metrics: r.openMetrics()}
+		Beside: v.attached, Metrics: r.openMetrics()}
 	d.Body = append(d.Body, picture, document.Section{Body: []document.Block{verdicts{r, v}}})
 	d.Body = append(d.Body, r.stories(picture)...)
 	if len(r.Metrics) > 0 {

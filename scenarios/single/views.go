@@ -29,9 +29,9 @@ type views struct {
 	locks, more int    // number of locks with views, and number of locks without
 }
 
-// beside creates porcupine's views of the locks. If there are too many locks, it prefers those that the findings are
+// attached creates porcupine's views of the locks. If there are too many locks, it prefers those that the findings are
 // about.
-func (v *views) beside() (all []document.Attached) {
+func (v *views) attached() (all []document.Attached) {
 	var about []history.Lock
 	for b := range v.run.Verdict.Breaches() {
 		about = append(about, b.Lock)

@@ -75,8 +75,8 @@ func (s *Sweep) sides() []side {
 	return all
 }
 
-// between returns the levels of a point on a side. n is the point's value on the side's axis.
-func (s *Sweep) between(e side, n int64) []Level {
+// levelsOn returns the levels of a point on a side. n is the point's value on the side's axis.
+func (s *Sweep) levelsOn(e side, n int64) []Level {
 	levels := slices.Clone(s.Points[e.a].Levels)
 	levels[e.axis] = s.Axes[e.axis].Keys[0].number(n)
 	return levels
@@ -129,7 +129,7 @@ func (c *crossing) step() (moved bool, err error) {
 				if !flips(c.known[i], p, law) || c.sure(end, law) {
 					continue
 				}
-				turned, err := c.more(end, upTo(c.Sure), c.laws)
+				turned, err := c.runMore(end, upTo(c.Sure), c.laws)
 				c.unusual = append(c.unusual, turned...)
 				return true, err
 			}
@@ -143,7 +143,7 @@ func (c *crossing) halve(i int) error {
 	from := c.at(c.known[i])
 	gap := c.at(c.known[i+1]) - from
 	middle := from + max(gap/2/c.resolution*c.resolution, c.resolution)
-	p, err := c.measure(c.between(c.side, middle), upTo(c.Seeds, c.unusual...), c.laws)
+	p, err := c.measure(c.levelsOn(c.side, middle), upTo(c.Seeds, c.unusual...), c.laws)
 	if err != nil {
 		return err
 	}

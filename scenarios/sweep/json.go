@@ -102,7 +102,8 @@ type assertionJSON struct {
 // data returns the JSON object of the report.
 func (s *Report) data() *sweepJSON {
 	d := &sweepJSON{Scenario: s.Scenario.Name, Seeds: s.Seeds, EdgeSeeds: s.Sure, From: s.From,
-		Faults: document.Some(s.faults()), With: document.Some(s.with()), Axes: []axisJSON{}, Points: []pointJSON{},
+		Faults: document.Some(s.faults()), With: document.Some(s.sharedSettings()), Axes: []axisJSON{},
+		Points: []pointJSON{},
 		Laws: map[checker.Law]sweptLawJSON{}, Assertions: []assertionJSON{}, Interrupted: s.Interrupted,
 		Notes: s.notes(), Repeat: s.Repeat}
 	d.Runs, d.Tried = s.made()

@@ -72,7 +72,7 @@ func (m *Map) HTML(p *html.Writer) {
 func (m *Map) titled() *plot.Diagram {
 	d := m.diagram(false)
 	d.Title = m.Scenario + ": " + string(m.Law.Law)
-	at, fixed := m.at(), m.with()
+	at, fixed := m.at(), m.sharedSettings()
 	if at != "" {
 		fixed = fixed[1:]
 	}

@@ -191,13 +191,13 @@ type sweeper struct {
 // list was violated in some runs but not in all. It also stops when ctx is done.
 func (w *sweeper) measure(levels []Level, runs iter.Seq[int], until []checker.Law) (*Point, error) {
 	p := &Point{Levels: levels}
-	_, err := w.more(p, runs, until)
+	_, err := w.runMore(p, runs, until)
 	return p, err
 }
 
-// more performs the given runs, except those that the point already has. turned lists each run after which a law was,
-// for the first time, violated in some runs but not in all.
-func (w *sweeper) more(p *Point, runs iter.Seq[int], until []checker.Law) (turned []int, err error) {
+// runMore performs the given runs, except those that the point already has. turned lists each run after which a law
+// was, for the first time, violated in some runs but not in all.
+func (w *sweeper) runMore(p *Point, runs iter.Seq[int], until []checker.Law) (turned []int, err error) {
 	v := w.subject.vary(w.Axes, p.Levels)
 	if p.Problem = v.problem; v.scenario == nil {
 		return nil, nil

@@ -285,7 +285,7 @@ func (s *Report) setting() []document.Block {
 		add("across", s.varied(0))
 		add("upwards", s.varied(1))
 	}
-	add("with", s.with()...)
+	add("with", s.sharedSettings()...)
 	for i, fault := range s.faults() {
 		add("faults", strconv.Itoa(i+1)+" "+fault)
 	}

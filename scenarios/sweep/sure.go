@@ -35,7 +35,7 @@ func (s *Sweep) makeSure(ctx context.Context) error {
 func (s *Sweep) complete(ctx context.Context, what string, points []*Point) error {
 	start := func() func(int) ([]int, error) {
 		w := &sweeper{Sweep: s, ctx: ctx}
-		return func(job int) ([]int, error) { return w.more(points[job], upTo(s.Sure), nil) }
+		return func(job int) ([]int, error) { return w.runMore(points[job], upTo(s.Sure), nil) }
 	}
 	_, err := campaign.Do(ctx, s.Crew, what, len(points), start, func(int, []int) error { return nil })
 	s.Interrupted = s.Interrupted || ctx.Err() != nil

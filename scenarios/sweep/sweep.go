@@ -265,7 +265,7 @@ func (s *Sweep) findTurns() (beside [][]Level, err error) {
 			if !ok {
 				continue
 			}
-			levels := s.between(e, n)
+			levels := s.levelsOn(e, n)
 			j.Turns = append(j.Turns, Turn{e.a, e.axis, levels[e.axis]})
 			inside := n != s.Points[e.a].Levels[e.axis].N && n != s.Points[e.b].Levels[e.axis].N
 			if key := fmt.Sprint(levels); inside && !seen[key] {
@@ -310,7 +310,7 @@ func (s *Sweep) turnOn(a *Assertion, e side, from, to truth) (n int64, ok bool, 
 	}
 	lo, hi := s.Points[e.a].Levels[e.axis].N, s.Points[e.b].Levels[e.axis].N
 	flips := bisect(lo, hi, from, to, s.resolution(e.axis), func(n int64) (truth, bool) {
-		t, failed := s.truth(a, s.between(e, n))
+		t, failed := s.truth(a, s.levelsOn(e, n))
 		if failed != nil {
 			err = failed
 		}
@@ -387,9 +387,9 @@ func (s *Sweep) at() string {
 	return "lock.ttl " + ttl.Text
 }
 
-// with returns the settings that have the same value at all points, as texts: first the TTL, then the settings that
-// were passed to Set.
-func (s *Sweep) with() []string {
+// sharedSettings returns the settings that have the same value at all points, as texts: first the TTL, then the
+// settings that were passed to Set.
+func (s *Sweep) sharedSettings() []string {
 	at := s.at()
 	if at == "" {
 		return s.subject.givenTexts()

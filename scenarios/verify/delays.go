@@ -119,16 +119,16 @@ func (d linkDelays) apply(s *scenarios.Scenario, keepFaults bool) (*scenarios.Sc
 	servers := append(names.Servers(), names.Resource)
 	for i, client := range names.Clients {
 		for j, server := range servers {
-			d.set(doc, s, client, server, d.after(i, len(names.Clients)))
-			d.set(doc, s, server, client, d.after(j, len(servers)))
+			d.set(doc, s, client, server, d.extraDelay(i, len(names.Clients)))
+			d.set(doc, s, server, client, d.extraDelay(j, len(servers)))
 		}
 	}
 	return scenarios.Parse(s.Name, []byte(doc.String()))
 }
 
-// after returns the extra delay of messages from the ith of n senders, in nanoseconds. It puts messages that would
+// extraDelay returns the extra delay of messages from the ith of n senders, in nanoseconds. It puts messages that would
 // arrive at the same instant in the given order.
-func (d linkDelays) after(i, n int) time.Duration {
+func (d linkDelays) extraDelay(i, n int) time.Duration {
 	switch d.order {
 	case lowFirst:
 		return time.Duration(i)

@@ -408,7 +408,7 @@ func (p *pairs) next() (d drawn, from begin, ok bool) {
 		return drawn{}, begin{}, false
 	}
 	any := o.since + 1 + sim.Time(p.rand.Int64N(int64(at-o.since)))
-	return drawn{p.grower.fault(f, &o, any, end), p.grower.fault(f, &o, at, end)}, p.parent.after(&o, at),
+	return drawn{p.grower.fault(f, &o, any, end), p.grower.fault(f, &o, at, end)}, p.parent.earliestNext(&o, at),
 		!hurried(p.grower, f, any)
 }
 

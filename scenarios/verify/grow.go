@@ -167,7 +167,7 @@ func (g *grower) openings(f *nemesis.Fault) []opening {
 	case nemesis.AtLinks:
 		return c.ofLinks(g.from)
 	}
-	list := c.ofProcess(f.Target, g.from, g.between(f))
+	list := c.ofProcess(f.Target, g.from, g.dividingInstants(f))
 	if how.Stills {
 		list = list[:len(list)-1] // after its last action, a process does not notice the fault
 	}
@@ -177,9 +177,9 @@ func (g *grower) openings(f *nemesis.Fault) []opening {
 	return list
 }
 
-// between returns instants that, in addition to the actions of the fault's target, divide the possible starts of a
-// fault into intervals.
-func (g *grower) between(f *nemesis.Fault) []sim.Time {
+// dividingInstants returns instants that, in addition to the actions of the fault's target, divide the possible starts
+// of a fault into intervals.
+func (g *grower) dividingInstants(f *nemesis.Fault) []sim.Time {
 	c, how := &g.parent, f.Kind.Placement()
 	if how.Between == nil {
 		return nil

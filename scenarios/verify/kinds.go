@@ -78,8 +78,8 @@ func (s Scope) Enumerated() Scope {
 	return Scope{Every: s.Every, None: slices.Concat(s.None, s.Random)}
 }
 
-// only returns the scope restricted to the given kinds, or the whole scope if kinds is empty.
-func (s *Scope) only(kinds []nemesis.Kind) Scope {
+// restrictedTo returns the scope restricted to the given kinds, or the whole scope if kinds is empty.
+func (s *Scope) restrictedTo(kinds []nemesis.Kind) Scope {
 	if len(kinds) == 0 {
 		return *s
 	}

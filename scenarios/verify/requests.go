@@ -197,7 +197,7 @@ func (g *grower) shorter(c *course, p *placing) (list []nemesis.Fault) {
 	if f.For == 0 && f.Restart == 0 && f.By == 0 {
 		points = append(points, p.last)
 	}
-	for _, d := range between(points, p.at, g.slowest.Duration()/4) {
+	for _, d := range durationsBetween(points, p.at, g.slowest.Duration()/4) {
 		if f := lasting(f, d); !excluded(g.v.Scenario, g.subjects.Names, f) {
 			list = append(list, f)
 		}
@@ -302,16 +302,16 @@ func (g *grower) sizes(p *placing) []time.Duration {
 		}
 	}
 	beyond := g.beyond.Duration()
-	list := append(between(points, p.at, g.slowest.Duration()/4), beyond)
+	list := append(durationsBetween(points, p.at, g.slowest.Duration()/4), beyond)
 	for _, d := range list {
 		list = append(list, -d)
 	}
 	return list
 }
 
-// between returns durations that start at the given instant. The first one ends before the earliest of the given points
-// in time. Each of the others ends soon after one of these points and before the next.
-func between(points []sim.Time, from sim.Time, soon time.Duration) (list []time.Duration) {
+// durationsBetween returns durations that start at the given instant. The first one ends before the earliest of the
+// given points in time. Each of the others ends soon after one of these points and before the next.
+func durationsBetween(points []sim.Time, from sim.Time, soon time.Duration) (list []time.Duration) {
 	slices.Sort(points)
 	lo := from
 	for _, hi := range slices.Compact(points) {

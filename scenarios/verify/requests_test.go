@@ -458,7 +458,7 @@ func TestTheRoundestDurationBetweenTwo(t *testing.T) {
 			t.Errorf("between %v and %v: %v, want %v", c.lo, c.hi, got, c.want)
 		}
 	}
-	if got := between([]sim.Time{30, 10, 10, 11}, 5, 4); !slices.Equal(got, []time.Duration{1, 10}) {
+	if got := durationsBetween([]sim.Time{30, 10, 10, 11}, 5, 4); !slices.Equal(got, []time.Duration{1, 10}) {
 		t.Errorf("got %v", got)
 	}
 }

@@ -152,8 +152,9 @@ func (c *course) acts(p sim.ProcessID, index int) []sim.Time {
 	return list
 }
 
-// after returns the earliest place for the next fault if the last fault strikes at the given instant of an opening.
-func (c *course) after(o *opening, at sim.Time) begin {
+// earliestNext returns the earliest place for the next fault if the last fault strikes at the given instant of an
+// opening.
+func (c *course) earliestNext(o *opening, at sim.Time) begin {
 	if o.index < len(c.moments) && c.moments[o.index].At == at {
 		return begin{o.index, at, *o}
 	}

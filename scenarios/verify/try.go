@@ -26,7 +26,8 @@ func (g *grower) try(f nemesis.Fault, o *opening, at sim.Time, instants float64,
 	stands := g.stands * instants
 	g.judge(result, stands)
 	if g.deeper && instants > 0 && g.newStory(c.events) {
-		g.next = append(g.next, branch{g.assignment, append(slices.Clone(g.faults), f), g.parent.after(o, at), stands})
+		g.next = append(g.next, branch{g.assignment, append(slices.Clone(g.faults), f), g.parent.earliestNext(o, at),
+			stands})
 	}
 	return &c, nil
 }

@@ -141,7 +141,7 @@ func begun(s *scenarios.Scenario, o Options) (*Verification, error) {
 	if o.Requests {
 		all = all.Enumerated()
 	}
-	v := &Verification{Scenario: s, Options: o, Scope: all.only(o.Kinds)}
+	v := &Verification{Scenario: s, Options: o, Scope: all.restrictedTo(o.Kinds)}
 	impossible := slices.ContainsFunc(o.Kinds, func(k nemesis.Kind) bool { return !all.Tries(k) })
 	if impossible || o.Faults > 0 && len(v.Scope.Every)+len(v.Scope.Random) == 0 {
 		return nil, errNoKind
