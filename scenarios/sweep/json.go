@@ -104,7 +104,7 @@ func (s *Report) data() *sweepJSON {
 	d := &sweepJSON{Scenario: s.Scenario.Name, Seeds: s.Seeds, EdgeSeeds: s.Sure, From: s.From,
 		Faults: document.Some(s.faults()), With: document.Some(s.sharedSettings()), Axes: []axisJSON{},
 		Points: []pointJSON{},
-		Laws: map[checker.Law]sweptLawJSON{}, Assertions: []assertionJSON{}, Interrupted: s.Interrupted,
+		Laws:   map[checker.Law]sweptLawJSON{}, Assertions: []assertionJSON{}, Interrupted: s.Interrupted,
 		Notes: s.notes(), Repeat: s.Repeat}
 	d.Runs, d.Tried = s.made()
 	for i := range s.Axes {
