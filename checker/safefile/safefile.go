@@ -75,6 +75,9 @@ func (f *Folder) Read(name string) ([]byte, error) {
 	return content, err
 }
 
+// Glob returns the names in the folder that match a pattern of path.Match, sorted.
+func (f *Folder) Glob(pattern string) ([]string, error) { return fs.Glob(f.root.FS(), pattern) }
+
 // Remove removes a file, and then each of its parent folders that is empty.
 func (f *Folder) Remove(name string) error {
 	if err := f.change("remove " + name); err != nil {

@@ -105,7 +105,12 @@ func (j *adviseJob) run(flags []string) error {
 	if err = j.Open("advise"); err != nil {
 		return err
 	}
-	if err = j.Files.Spare(task.VerdictFile); err != nil {
+	names := []string{task.VerdictFile}
+	for n := range advise.Confirmed {
+		file, patch := filesOfChange(n)
+		names = append(names, file, patch)
+	}
+	if err = j.Files.Spare(names...); err != nil {
 		return err
 	}
 	ctx, stop := output.Interruptible()
@@ -124,6 +129,11 @@ func (j *adviseJob) run(flags []string) error {
 	document := report.Document()
 	j.Keep(task.VerdictFile, "advise", document)
 	return j.Emit(document, report.Standing())
+}
+
+// filesOfChange returns the names of the scenario file and the diff of the change with index n.
+func filesOfChange(n int) (file, patch string) {
+	return fmt.Sprintf("%d.yaml", n+1), fmt.Sprintf("%d.diff", n+1)
 }
 
 // save writes the best changes as scenario files and diffs; 1.yaml and 1.diff contain the best one.
@@ -145,7 +155,7 @@ func (j *adviseJob) save(a *advise.Report) error {
 		if err != nil {
 			return err
 		}
-		file, patch := fmt.Sprintf("%d.yaml", i+1), fmt.Sprintf("%d.diff", i+1)
+		file, patch := filesOfChange(i)
 		// Drop the first line, which only Go's own tools need.
 		_, change, _ := strings.Cut(string(diff.Diff(named, before, named, text)), "\n")
 		j.Files.Keep(output.File{Name: file, Content: text}, output.File{Name: patch, Content: []byte(change)})

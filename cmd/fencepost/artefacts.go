@@ -19,9 +19,10 @@ func (j *job) prepare() error {
 		return err
 	}
 	if j.isOneRun() {
-		return j.Files.Spare(search.PlanFile, search.ScenarioFile, task.HistoryFile, task.VerdictFile)
+		return j.Files.Spare(task.FilesOfRun("")...)
 	}
-	return j.Files.Spare(task.RunsFile, search.PlanFile, search.ScenarioFile, task.VerdictFile)
+	return j.Files.Spare(append(task.FilesOfRun("seed-*"), task.RunsFile, search.PlanFile, search.ScenarioFile,
+		task.VerdictFile)...)
 }
 
 // isOneRun reports whether the job consists of a single run.

@@ -160,7 +160,7 @@ func (j *liveJob) run() error {
 	if err := j.Open("run"); err != nil {
 		return err
 	}
-	if err := j.Files.Spare(search.PlanFile, search.ScenarioFile, task.HistoryFile, task.VerdictFile); err != nil {
+	if err := j.Files.Spare(append(task.FilesOfRun(""), "client-*.txt")...); err != nil {
 		return err
 	}
 	ctx, stop := output.Interruptible()

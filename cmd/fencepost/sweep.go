@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/cmd/task"
 	"github.com/fencepost-sim/fencepost/scenarios"
@@ -163,7 +164,12 @@ func (j *sweepJob) prepare() error {
 	if err := j.Open("sweep"); err != nil {
 		return err
 	}
-	return j.Files.Spare(sweepFile)
+	names := append(task.FilesOfRun("assertion-*"), sweepFile)
+	for _, law := range checker.Laws {
+		picture := "sweep-" + string(law)
+		names = append(names, string(law)+"-edge-*.yaml", picture+".svg", picture+".png")
+	}
+	return j.Files.Spare(names...)
 }
 
 // repeat returns the command that repeats the sweep.

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/gofrs/flock"
 
@@ -105,11 +106,22 @@ func (f *Files) Close() {
 	f.folder = nil
 }
 
-// Spare returns an error if the folder contains a file with one of these names that must not be overwritten.
+// Spare returns an error if the folder contains a file that must not be overwritten and whose name is given. Call it
+// before a command's work, with the names of all files that the command may write. A name may be a pattern of
+// path.Match that contains an asterisk.
 func (f *Files) Spare(names ...string) error {
 	for _, name := range names {
-		if _, err := f.existing(name); err != nil {
-			return err
+		matching := []string{name}
+		if strings.Contains(name, "*") {
+			var err error
+			if matching, err = f.folder.Glob(name); err != nil {
+				return fmt.Errorf("cannot read the folder %s: %w", f.dir, err)
+			}
+		}
+		for _, name := range matching {
+			if _, err := f.existing(name); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -125,15 +125,13 @@ func (x *exploration) family(ctx context.Context, name string) error {
 		return err
 	}
 	defer guest.Close()
+	defer context.AfterFunc(ctx, guest.Stop)()
 	e, err := search.NewExploration(s, 1, x.row.Seeds, search.Whole)
 	if err != nil {
 		return err
 	}
-	if err := e.Run(ctx, s, 0, nil); err != nil {
+	if err := errors.Join(e.Run(ctx, s, 0, nil), ctx.Err()); err != nil {
 		return err
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
 	}
 	plans, err := e.Plans(s)
 	if err != nil {
@@ -156,7 +154,7 @@ func (x *exploration) family(ctx context.Context, name string) error {
 		}
 	}
 	x.result.Outcomes = append(x.result.Outcomes, outcome)
-	return nil
+	return ctx.Err() // the last finding may not be shrunk to the end
 }
 
 // known reports whether a finding with the same law and cause has already been shrunk.

@@ -2,8 +2,12 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +22,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/scoreboard"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/sim/traced"
 )
 
 // copied returns a copy of the repository's folders that the program reads, and makes it the current folder.
@@ -79,6 +84,100 @@ func TestMistakes(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := renew(t.Context(), nil, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "top of the") {
 		t.Errorf("another folder: %v", err)
+	}
+}
+
+// TestAnInterruptLeavesARowAsItWas renews a row after an interrupt.
+func TestAnInterruptLeavesARowAsItWas(t *testing.T) {
+	testkit.Needs(t, "/usr/bin/python3")
+	dir := copied(t)
+	file := filepath.Join(dir, room, "libraries", "redis-py", "row.yaml")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _, _ := strings.Cut(string(text), "client: ")
+	if err := os.WriteFile(file, []byte(before+"client: /usr/bin/python3 -m http.server\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	contents := func() map[string]string {
+		all := map[string]string{}
+		if err := fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				var content []byte
+				content, err = os.ReadFile(filepath.Join(dir, name))
+				all[name] = string(content)
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	was := contents()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err = renew(ctx, []string{"redis-py"}, &bytes.Buffer{})
+	if err == nil || !strings.HasPrefix(err.Error(), "interrupted: ") {
+		t.Errorf("the error is %v", err)
+	}
+	if !maps.Equal(was, contents()) {
+		t.Error("files have changed")
+	}
+}
+
+// TestWorkersOfAllLanguagesRun runs a client of each language once, without faults. It must keep every promise.
+func TestWorkersOfAllLanguagesRun(t *testing.T) {
+	t.Chdir(filepath.Join("..", ".."))
+	rows, err := scoreboard.Rows(os.DirFS(room))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := map[string]bool{}
+	for _, r := range rows {
+		if ran[r.Language] || r.Client == "" {
+			continue
+		}
+		ran[r.Language] = true
+		t.Run(r.Language, func(t *testing.T) {
+			if err := traced.Allowed(); err != nil {
+				testkit.Lacks(t, err)
+			}
+			needsFilesOf(t, &r)
+			s, guest, err := task.OpenWith(filepath.Join(room, r.Folder(), "pauses.yaml"), "", r.Client)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer guest.Close()
+			run, err := scenarios.NewRunner(s).Run(nemesis.Plan{Scenario: s.Name, Seed: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			verdict := s.Judge(run).Verdict
+			for _, law := range s.Promise.Laws {
+				o := verdict.Of(law).Outcome
+				if o != checker.Holds && (law == checker.LeaseExclusion || o != checker.Unchecked) {
+					t.Errorf("%s, %s: %s", r.Name, law, o)
+				}
+			}
+		})
+	}
+	if len(ran) < 4 {
+		t.Errorf("only the languages %v have rows", ran)
+	}
+}
+
+// needsFilesOf ends a test as testkit.Lacks does if a row's client is not installed.
+func needsFilesOf(t *testing.T, r *scoreboard.Row) {
+	t.Helper()
+	words := strings.FieldsFunc(r.Client, func(c rune) bool { return strings.ContainsRune(` ":*`, c) })
+	if script := slices.IndexFunc(words, func(w string) bool { return strings.HasSuffix(w, ".js") }); script >= 0 {
+		words = append(words, filepath.Join(filepath.Dir(words[script]), "node_modules"))
+	}
+	for _, word := range words {
+		if _, err := os.Stat(word); strings.Contains(word, "/") && err != nil {
+			testkit.Lacks(t, fmt.Errorf("%w; install it with: %s", err, strings.TrimSpace(r.Install)))
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
@@ -44,7 +45,12 @@ func (x *Exploration) Spare() error {
 	if text, err := readRecord(filepath.Join(x.Out, ExplorationFile), mostRecord); err == nil {
 		x.Files.Adopt(ExplorationFile, text)
 	}
-	return x.Files.Spare(ExplorationFile, search.ScenarioFile, VerdictFile)
+	names := []string{ExplorationFile, search.ScenarioFile, VerdictFile, "closest-*.txt"}
+	for _, law := range checker.Laws {
+		place := string(law) + "-*" // the folders that search.Slug names
+		names = append(append(names, FilesOfRun(place)...), place+"/*_test.go")
+	}
+	return x.Files.Spare(names...)
 }
 
 // Conclude shrinks, writes and reports the findings. Once ctx is done, it does not shrink any more.

@@ -52,6 +52,15 @@ func WriteRun(f *output.Frame, place string, from []search.File, run *single.Run
 	f.Keep(path.Join(place, VerdictFile), "run", run.Document())
 }
 
+// FilesOfRun returns patterns that match the names of all files that WriteRun writes to a subfolder. The argument place
+// is the subfolder or a pattern for it.
+func FilesOfRun(place string) (all []string) {
+	for _, name := range []string{search.PlanFile, search.ScenarioFile, HistoryFile, VerdictFile} {
+		all = append(all, path.Join(place, name))
+	}
+	return all
+}
+
 // Repetition says how a run can be repeated: exactly (with the same digest), or in real time (with the same options).
 type Repetition struct{ Digest, Options string }
 

@@ -110,6 +110,13 @@ func (t *Guest) Close() {
 	}
 }
 
+// Stop ends the runs of programs that are under way. It may be called on any goroutine.
+func (t *Guest) Stop() {
+	if t != nil && t.programs != nil {
+		t.programs.Stop()
+	}
+}
+
 // Argument returns the command-line argument that names the scenario or the test, followed by the flag that names the
 // program, if there is one.
 func (t *Guest) Argument(s *scenarios.Scenario) string {

@@ -11,6 +11,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
+// counterexample is the subfolder for the run that breaks a law.
+const counterexample = "counterexample"
+
 // Verification is one invocation of a command that verifies a scenario.
 type Verification struct {
 	output.Frame
@@ -34,7 +37,7 @@ func (j *Verification) Prepare() error {
 	if err := j.Open("verify"); err != nil {
 		return err
 	}
-	return j.Files.Spare(VerdictFile)
+	return j.Files.Spare(append(FilesOfRun(counterexample), VerdictFile)...)
 }
 
 // Conclude writes and reports the result. It also writes the files of the counterexample, if there is one.
@@ -65,14 +68,13 @@ func (j *Verification) counterexample(v *verify.Verification) (*single.Run, erro
 		return nil, err
 	}
 	run.HoldTo(s.Promise)
-	const place = "counterexample"
-	run.Files = filepath.Join(j.Out, place)
+	run.Files = filepath.Join(j.Out, counterexample)
 	run.Repeat = fmt.Sprintf("%s replay %s", output.Program(), output.Word(filepath.Join(run.Files, search.PlanFile))) +
 		j.Guest.With()
 	plan := v.Found.Plan
 	plan.Scenario = "./" + search.ScenarioFile
 	files := []search.File{{Name: search.PlanFile, Text: []byte(planText(plan, Repetition{Digest: run.Digest}))},
 		{Name: search.ScenarioFile, Text: s.Text()}}
-	WriteRun(&j.Frame, place, files, run)
+	WriteRun(&j.Frame, counterexample, files, run)
 	return run, nil
 }

@@ -20,8 +20,10 @@ import (
 type Virtual struct {
 	words   []string // the words of the command that starts a client
 	dir     string
-	tracer  *traced.Tracer // set only in the copy that each thread has: the tracer of the thread
-	compare bool           // likewise: record the calls, to compare them with those of another run
+	tracer  *traced.Tracer  // set only in the copy that each thread has: the tracer of the thread
+	compare bool            // likewise: record the calls, to compare them with those of another run
+	stopped context.Context // done once Stop was called
+	stop    context.CancelFunc
 
 	mu   sync.Mutex
 	idle []*machinist
@@ -39,7 +41,9 @@ func NewVirtual(s *scenarios.Scenario, command string) (*Virtual, error) {
 		return nil, err
 	}
 	dir, err := os.Getwd()
-	return &Virtual{words: words, dir: dir}, err
+	v := &Virtual{words: words, dir: dir}
+	v.stopped, v.stop = context.WithCancel(context.Background())
+	return v, err
 }
 
 // machinist is a goroutine with its own thread, which performs runs.
@@ -81,6 +85,10 @@ func (v *Virtual) hire() (*machinist, error) {
 	}()
 	return m, <-began
 }
+
+// Stop ends all runs that are under way, and those that are begun later, with ErrInterrupted. It may be called on any
+// goroutine.
+func (v *Virtual) Stop() { v.stop() }
 
 // Close ends the threads and their processes. The caller must make sure that no run is under way.
 func (v *Virtual) Close() {
@@ -135,7 +143,7 @@ func (v *Virtual) run(s *scenarios.Scenario, p nemesis.Plan, w scenarios.Wanted,
 ) {
 	mine := &Virtual{words: v.words, dir: v.dir, tracer: t, compare: compare}
 	return Run(Options{Scenario: s, Command: strings.Join(v.words, " "), Fleet: Simulated{}, Patience: Patience,
-		Context: context.Background(), Virtual: mine, wanted: w}, p)
+		Context: v.stopped, Virtual: mine, wanted: w}, p)
 }
 
 // rerun repeats a run, and returns an error if the second run differs from the first.

@@ -18,6 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/traced"
 )
 
@@ -55,6 +56,29 @@ func inVirtualTimeOf(t *testing.T, s *scenarios.Scenario, command string) *scena
 	}
 	t.Cleanup(v.Close)
 	return s.With(v.Code())
+}
+
+// TestStopEndsRunsInVirtualTime stops a run at its first event. Later runs end immediately.
+func TestStopEndsRunsInVirtualTime(t *testing.T) {
+	if err := traced.Allowed(); err != nil {
+		testkit.Lacks(t, err)
+	}
+	s, err := scenarios.Named("kleppmann-gc-pause")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := NewVirtual(s, redisPy(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	runner := scenarios.NewRunner(s.With(v.Code()))
+	runner.Watch(func(sim.Moment) { v.Stop() })
+	for range 2 {
+		if _, err := runner.Run(s.Plan(1)); !errors.Is(err, ErrInterrupted) {
+			t.Errorf("the run ends with %v, not %v", err, ErrInterrupted)
+		}
+	}
 }
 
 // planned runs a scenario with the given lines as its plan of faults.

@@ -295,7 +295,7 @@ func (t *thread) entersAgain(again *unix.PtraceRegs) error {
 func (m *Machine) adopts(of *Process, pid int) *Process {
 	p := m.process(of.command, pid)
 	p.output, p.copied, p.refused = of.output, true, slices.Clone(of.refused)
-	p.lastID, p.started = of.lastID, of.started
+	p.lastID, p.started, p.calls = of.lastID, of.started, of.calls
 	p.group, p.session = of.group, of.session
 	p.rand = rand.New(rand.NewPCG(p.rand.Uint64(), 2)) // not the random numbers that the checkpoint has used
 	m.processes = append(m.processes, p)

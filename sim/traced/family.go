@@ -27,10 +27,37 @@ type family struct {
 	signalFiles []*signalFile
 	rand        *rand.Rand
 	clock       clock
+	calls       callCount
 	paused      int
 	dirty       bool // a thread may have made a file ready
 	refused     []string
 	shared      sharedFiles
+}
+
+// callCount counts the modeled system calls of a program within a period of virtual time.
+type callCount struct {
+	since int64 // when the period began
+	made  int
+}
+
+// Nothing slows down a program that makes system calls in a loop without ever waiting, because only its calls take
+// virtual time. On a host, the code between two calls takes time, too. Therefore, if a program makes more than mostFast
+// calls within countPeriod, each further one takes slowTick. All times are in ns.
+const (
+	countPeriod = 10_000_000_000
+	mostFast    = 50_000
+	slowTick    = 100 * tick
+)
+
+// takes counts a modeled system call, or a trapped reading of a clock, and returns how much virtual time it takes.
+func (f *family) takes() int64 {
+	if f.m.now-f.calls.since >= countPeriod {
+		f.calls = callCount{since: f.m.now}
+	}
+	if f.calls.made++; f.calls.made > mostFast {
+		return slowTick
+	}
+	return tick
 }
 
 // kin describes how a process is related to the other processes of its family.

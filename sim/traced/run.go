@@ -138,7 +138,7 @@ func (m *Machine) enter(t *thread) {
 		m.frozen, m.current = t, nil
 		return
 	}
-	m.advance(t.p, tick)
+	m.advance(t.p, t.p.takes())
 	switch c.do(t) {
 	case passes:
 		t.record(0)
@@ -191,7 +191,7 @@ func (t *thread) readsCounter() bool {
 	default:
 		return false
 	}
-	t.p.m.advance(t.p, tick)
+	t.p.m.advance(t.p, t.p.takes())
 	v := uint64(t.p.clock.monotonic(t.p.m.now))
 	t.regs.Rax, t.regs.Rdx = v&0xffffffff, v>>32
 	unix.PtraceSetRegs(t.tid, &t.regs)

@@ -226,6 +226,31 @@ func TestTimeIsVirtual(t *testing.T) {
 	}
 }
 
+// TestCallsWithoutEndTakeTime: once a program has made many calls within a short time, each further one takes longer,
+// so that a program that never waits reaches the end of the run after a bounded number of calls.
+func TestCallsWithoutEndTakeTime(t *testing.T) {
+	const loop = `import os, time
+time.sleep(1)
+for step in range(2):
+    began = time.monotonic()
+    for _ in range(1000):
+        os.getppid()
+    print(round(time.monotonic() - began, 2))
+    time.sleep(10)
+`
+	for name, c := range map[string]struct {
+		made int
+		want string
+	}{"few": {0, "0.0\n0.0\n"}, "many": {mostFast, "0.1\n0.0\n"}} {
+		r := newStage(t, 0).run(1, 500*time.Millisecond, func(p *Process) {
+			p.calls = callCount{since: p.m.now, made: c.made}
+		}, python(t, "-c", loop)...)
+		if r.printed != c.want || r.err != nil {
+			t.Errorf("%s calls: it prints %q (%v), want %q", name, r.printed, r.err, c.want)
+		}
+	}
+}
+
 // TestFaultsOfAProcess: a jump moves only the wall clock. A drift changes the rate of both clocks. During a pause, time
 // passes but the process does nothing. A process that was killed no longer exists.
 func TestFaultsOfAProcess(t *testing.T) {
