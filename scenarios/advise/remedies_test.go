@@ -328,7 +328,7 @@ var confirmations = []confirmation{
 		"and tell its holder when the deadline has passed, whether or not the servers answer.", reason: librariesOnly},
 	{text: "Compare the owner on the master, not on a replica, whose data may be out of date.",
 		reason: librariesOnly},
-	{text: "Record the servers' key-set and key-gone and the servers that each grant counted, then check again.",
+	{text: "Record the servers' key-set and key-gone events, and which servers each grant counted. Then check again.",
 		reason: "it is about what others recorded"},
 	{text: "Make the lease duration longer than the sum of the renew deadline, the retry period and the timeout of " +
 		"a request, by as much as the fastest clock gains on the slowest.", apply: longLease},
