@@ -124,8 +124,9 @@ func (l lateness) upTo(calls []pending) lateness {
 // excess returns how late the client was.
 func (t *judge) excess(l lateness) history.Time { return t.Time(l.left) - l.deadline }
 
-// leaseBegan returns the time at which the lease of a late client began. This is the time at which the client sent the
-// request that was granted. If the client has extended the lease since, it is the time at which the lease was granted.
+// leaseBegan returns the time at which the lease of a late client began: the time at which the attempt that got the
+// lock sent its first request. If the lease was extended later, or its times are not recorded, leaseBegan returns the
+// time at which the lock was granted.
 func (t *judge) leaseBegan(l lateness) history.Time {
 	g := &t.Grants[l.grant]
 	if g.Lease != nil && l.ended == g.Lease.Until {

@@ -262,8 +262,8 @@ func (t *judge) goneStory(key string, at int) string {
 	return sentence("%s was "+did+"%s", key, e.Time, t.faultText(t.removing(at)))
 }
 
-// removing finds the fault that removed a key without a client's request, as recorded at the given position. After a
-// failover, the record may come from a replica.
+// removing finds the fault that removed a key without a client's request. The removal is recorded at the given
+// position. After a failover, the record may come from a replica.
 func (t *judge) removing(at int) *trace.Fault {
 	e := &t.History.Events[at]
 	return t.lastSuspect(at, func(f *trace.Fault) bool {

@@ -189,7 +189,7 @@ func (t *judge) overstayed(c *clash, holder trace.Span, ended history.Time, repo
 	}
 }
 
-// holdersOf returns the processes of a clash, in the order of their grants.
+// holdersOf returns the processes whose spans clash, in the order in which the history records these spans.
 func (t *judge) holdersOf(c *clash) []history.Process {
 	all := make([]history.Process, 0, 2)
 	for _, s := range c.members() {

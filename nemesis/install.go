@@ -117,8 +117,8 @@ func (s *striker) strike() {
 	}
 }
 
-// finish ends the fault. It records the end only after the aftermath, because checks may expect normal behavior from
-// then on.
+// finish ends the fault. It records the end only when the fault has no more effects, because checks may expect normal
+// behavior from then on.
 func (s *striker) finish() {
 	if s.how.end != nil {
 		s.how.end(s)

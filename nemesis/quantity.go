@@ -41,8 +41,8 @@ const (
 	tooLong     = "a duration must be at most 24h"
 )
 
-// WithUnit suggests how to write a number without a unit as a duration. Thousands probably mean milliseconds, as in
-// Redis; any other number may mean seconds or milliseconds. sign is put before each suggestion.
+// WithUnit suggests how to write a number without a unit as a duration. A whole number of at least 1000 probably
+// means milliseconds, as in Redis. Any other number may mean seconds or milliseconds. Each suggestion begins with sign.
 func WithUnit(sign, number string) string {
 	v, err := strconv.ParseFloat(number, 64)
 	switch {

@@ -252,7 +252,7 @@ type Header struct {
 	Seed     uint64    `json:"seed"`
 	Clients  []Process `json:"clients,omitempty"`
 	Servers  []Process `json:"servers,omitempty"` // the lock servers, in order; the resource is not one of them
-	// groups of servers that replicate, the master first; if empty, each server stands alone
+	// groups of servers that keep copies of the same data, the master first; if empty, each server stands alone
 	Groups [][]Process `json:"shards,omitempty"`
 	Locks  []Lock      `json:"locks,omitempty"`
 	Quorum int         `json:"quorum,omitempty"` // number of servers that must grant a lock

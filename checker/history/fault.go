@@ -148,5 +148,5 @@ func (e Effect) IsLink() bool { return e == Parts || e == HoldsUp || e == Resets
 // IsDown reports whether a fault of this kind stops a client's program or a server.
 func (f F) IsDown() bool { return f.Does().IsDown() }
 
-// IsDown reports whether a client's program or a server stops.
+// IsDown reports whether the effect is that a client's program or a server stops.
 func (e Effect) IsDown() bool { return e == Kills || e == ShutsDown }

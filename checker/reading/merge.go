@@ -22,8 +22,8 @@ type Part struct {
 // recording ended. A single part is returned as it is. If there are several parts, their events are moved into the new
 // history, and the parts must not be used afterwards.
 //
-// Merge returns an error in four cases: a part does not give the error of its clock; two parts contain the same process
-// or attempt; only some parts say when their time begins; or the headers contradict each other.
+// Merge returns an error in four cases: a part does not state the error of its clock; two parts contain the same
+// process or attempt; only some parts state when their time begins; or the headers contradict each other.
 func Merge(parts []Part) (*history.History, error) {
 	if len(parts) == 1 {
 		return parts[0].History, nil

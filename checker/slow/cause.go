@@ -443,8 +443,9 @@ func (r *reading) deposed(i int) bool {
 	return was
 }
 
-// inVain reports whether the event at position i is a member's extension of a lease although another member was the
-// last to take over all leases. Such a takeover is recorded as key-prolonged without an attempt.
+// inVain reports whether the event at position i is a useless extension of a lease. An extension by a member is useless
+// if another member was the last to take over all leases before it. A takeover is recorded as a key-prolonged event
+// that no attempt requested.
 func (r *reading) inVain(i int) bool {
 	e := &r.Events[i]
 	if e.F != history.KeyProlonged || e.By == "" || !r.oneService() {

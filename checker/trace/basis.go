@@ -41,7 +41,7 @@ type call struct {
 	on    Basis
 }
 
-// bases stores the knowledge of all workers.
+// bases holds what each worker knows about the data.
 type bases struct {
 	number map[worker]int32
 	known  []knowledge

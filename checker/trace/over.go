@@ -128,11 +128,12 @@ func (t *Trace) stays(k, before int) bool {
 	})
 }
 
-// EarlierKey is for a window whose own attempt has set no key. It returns the earlier attempt of the same client whose
-// key the window depends on: the attempt that was the last to set its key before the window was recorded. The key must
-// still exist at that time. In a service with one replicated log, it is enough that the key existed when the acquire
-// was called: a session uses the key of its earlier attempt, possibly without noticing that the key has expired.
-// EarlierKey ignores the given attempt. It returns "" if there is no such attempt.
+// EarlierKey returns the earlier attempt of the same client on whose key the window s depends. It returns "" if there
+// is none, or if the window's own attempt has set a key. The attempt must be the last, other than except, that set a
+// key before the window was recorded. The key must still exist at that time.
+//
+// In a service with one replicated log, it is enough that the key existed when the acquire was called. There, a session
+// uses the key of its earlier attempt, and may not notice that the key has expired.
 func (t *Trace) EarlierKey(s *Span, except history.Attempt) (of history.Attempt) {
 	g := &t.Grants[s.Grant]
 	for _, i := range t.Keys {

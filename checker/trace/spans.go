@@ -32,7 +32,7 @@ func (a *Span) reaches(b *Span) bool {
 // isInstant reports whether a span ends where it begins.
 func (a *Span) isInstant() bool { return a.From == a.To }
 
-// interval is the fast check for spans that clash.
+// interval finds the spans that clash without comparing all pairs.
 type interval struct {
 	sorted          []Span
 	soonest         []int64 // at each index: the earliest start among the spans from this index on

@@ -416,8 +416,8 @@ func (t *Trace) crash(i int, e *history.Event) {
 // beginning of the section, but not before the acquire's call.
 func (t *Trace) Left(g *Grant) int { return t.earliest(g.Process, t.Asks[g.Ask].Call, g.End) }
 
-// Waited returns the position until which the process of an acquire certainly waited. If the process crashed, this may
-// be before the crash was recorded.
+// Waited returns the position up to which the process of an acquire is known to have waited. If the process crashed,
+// this may be before the crash was recorded.
 func (t *Trace) Waited(a *Ask) int {
 	if a.Outcome != 0 {
 		return a.Ret

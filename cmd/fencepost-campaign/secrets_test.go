@@ -68,8 +68,8 @@ func TestSecretsAreShownNowhere(t *testing.T) {
 	}
 }
 
-// A worker does not execute a test binary that its user has neither built nor allowed, whoever has put it on the
-// server.
+// A worker executes a test binary only if its user has built or allowed it. It does not matter who put the binary on
+// the server.
 func TestAForeignBinaryIsNotExecuted(t *testing.T) {
 	t.Parallel()
 	file, nc := served(t)

@@ -99,7 +99,7 @@ func With(s *scenarios.Scenario, client string) (*scenarios.Scenario, *Guest, er
 	return s.With(v.Code()), &Guest{programs: v, client: client}, nil
 }
 
-// Close stops the processes of the test or of the programs.
+// Close stops the processes that the Guest started: those of the test, or those of the program.
 func (t *Guest) Close() {
 	switch {
 	case t == nil:

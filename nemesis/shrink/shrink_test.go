@@ -153,7 +153,7 @@ func TestShrinkLeavesNothingThatCanBeSimpler(t *testing.T) {
 }
 
 // Plans fail at random, independently of each other. The probability of a failure is low for some seeds and high for
-// others. Plans have up to five drawn faults.
+// others. Plans have up to five randomly chosen faults.
 func TestShrinkComesToAnEndWhateverFails(t *testing.T) {
 	g := newGenerator(t, nil)
 	for draw := range uint64(30) {

@@ -65,7 +65,7 @@ var familiarPoints = [...]sim.Point{
 	sim.BeforeExpire, sim.BeforeWait, sim.QuorumReached, sim.ValidityChecked, sim.ClockRead, sim.OwnerCompared,
 }
 
-// turned reports whether the line of a cut in both directions names the servers before the clients.
+// turned reports whether the fault is a two-way cut whose text names the servers before the clients.
 func turned(f *nemesis.Fault) bool {
 	return len(f.Left) > 0 && !f.OneWay && !nemesis.IsClient(f.Left[0]) && nemesis.IsClient(f.Right[0])
 }

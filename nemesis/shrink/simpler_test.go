@@ -111,7 +111,7 @@ func eachField(k nemesis.Kind, visit func(nemesis.Field)) {
 	}
 }
 
-// TestTheSimplestFaults checks that Simpler returns nothing for the simplest fault of a kind.
+// TestTheSimplestFaults checks that Simpler returns nothing for faults that are already as simple as possible.
 func TestTheSimplestFaults(t *testing.T) {
 	for _, line := range []string{"pause client-1 for 1s at 0s", "jump client-1 clock by -1s at 0s",
 		"drift client-1 clock by +1ppm from 0s",

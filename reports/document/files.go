@@ -27,8 +27,8 @@ func fileWord(s string) string {
 // FileNames is the set of words already used in file names, in lower case. It keeps the names unique.
 type FileNames map[string]bool
 
-// Of turns s into a word for a file name and adds it to the set. The word is unique, even on file systems that ignore
-// case.
+// Of turns s into a word that can be used in a file name, and adds the word to the set. The word is unique, even on
+// file systems that ignore case.
 func (n FileNames) Of(s string) string {
 	const longest = 100
 	word := fileWord(s)

@@ -177,8 +177,8 @@ func (a *Advice) unkept(t *Tried) int {
 	return n
 }
 
-// saved reports whether the lock was not broken in the first place, or some change keeps every promise. Mending is
-// sorted, so only its first element needs to be checked.
+// saved reports whether nothing is left to repair: the lock was never broken, or some change keeps every promise.
+// Mending is sorted, so only its first element needs to be checked.
 func (a *Advice) saved() bool {
 	return len(a.Broken) == 0 || len(a.Mending) > 0 && a.keeps(a.Mending[0])
 }

@@ -51,7 +51,8 @@ func newSingle(r requester, set setKey) *single {
 		expiry: func(_ sim.Env, ttl time.Duration) expiry { return afterTTL(ttl) }}
 }
 
-// onOneRedis returns the settings that all locks with an expiry on one Redis accept, followed by the given settings.
+// onOneRedis returns the settings that are common to the locks that keep a string with an expiry on a single Redis. The
+// given settings follow.
 func onOneRedis(own ...Setting) []Setting {
 	modes := format.Only(extensionMode, ExtendChecked, ExtendCAS, ExtendAnyAnswer, ExtendIgnoreElapsed,
 		ExtendOrAcquire, ExtendExpire, ExtendRelease)

@@ -39,8 +39,8 @@ type Report struct {
 	// the name of a request. The connection of the request was then closed. What the library does after that says
 	// nothing about its behavior with real servers.
 	UnsimulatedRequests map[string]int
-	// CPU is the processor time of the processes that performed the runs, including their start. It is measured by the
-	// host.
+	// CPU is the processor time of the processes that performed the runs, including the time they took to start. It is
+	// measured by the host.
 	CPU time.Duration
 	// PeakMemory is the largest peak memory use, in bytes, of the processes that performed the runs. It is measured by
 	// the host, and 0 if it is unknown.

@@ -200,9 +200,9 @@ func TestLimitsAreNoFaultsOfTheLock(t *testing.T) {
 	}
 }
 
-// TestWhatNoLockSurvivesIsSaidFirst: if a lock is sound, some violations are reported as ones that no lease can
-// prevent: those that follow a pause, and those caused by a write that the client sent while it still held the lock. If
-// all clients can hold the lock at once, the report on the same plan first says what is wrong with the lock.
+// No lease can prevent a violation that follows a pause, or one caused by a write that the client sent while it still
+// held the lock. If a lock is sound, the report says this of every violation. If all clients can hold the lock at once,
+// the first violation in the report on the same plan is blamed on the lock itself.
 func TestWhatNoLockSurvivesIsSaidFirst(t *testing.T) {
 	for limit, plan := range map[limit]string{pauses: "pause client-1 for 12s after acquired",
 		messages: "delay message 2 of client-1 -> resource by 15s"} {

@@ -187,8 +187,8 @@ func (h *host) Prepare(o *sim.Options) {
 	o.Keep = h.keep
 }
 
-// keep assigns a server's record of a key to the key's lock. If a request caused the event, it also passes the event to
-// the driver.
+// keep assigns an event that a server recorded about a key to the key's lock. If a request caused the event, keep also
+// passes the event to the driver.
 func (h *host) keep(e *history.Event) (kept bool) {
 	if !e.F.IsKey() {
 		return true

@@ -119,8 +119,8 @@ func distinct(trials []checker.Trial) (all []checker.Trial) {
 	return all
 }
 
-// settle explains the violation again, so that the explanation names needed faults and no idle ones. It keeps the old
-// explanation if the new one has a different kind of cause.
+// settle explains the violation again, so that the explanation names the faults that the violation needs and omits the
+// others. It keeps the old explanation if the new one has a different kind of cause.
 func (r *Trials) settle(p nemesis.Plan, h *history.History, f *checker.Finding, needed, idle []int, either bool) {
 	lines := linesOf(p)
 	strikesOf := func(places []int) (strikes []int) {

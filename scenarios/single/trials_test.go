@@ -99,7 +99,7 @@ func TestTrialsFindTheFaultsThatAViolationNeeds(t *testing.T) {
 
 // TestThousandsOfFaultsAtOnceAreExplained gives a holder as many pauses, or cuts, as a plan may have. Any one of them
 // is enough for the violation. The explanation must name a few of them and say that the violation disappears only
-// without all of them.
+// if all of them are removed.
 func TestThousandsOfFaultsAtOnceAreExplained(t *testing.T) {
 	for _, test := range []struct{ fault, hold, lock string }{
 		{"pause client-1 for 4s at %dms", "100ms", "{protocol: set-nx-px, ttl: 2s}"},

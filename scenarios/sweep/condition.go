@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// This file parses conditions such as "restart >= ttl * 1.01 + 2ms". Conditions are computed exactly, because a
+// This file parses conditions such as "restart >= ttl * 1.01 + 2ms". Conditions are evaluated exactly, because a
 // rounding error of a nanosecond could miss the edge that an assertion is about. This is the grammar, from the weakest
 // operator to the strongest:
 //
@@ -43,8 +43,8 @@ func (k kind) String() string {
 	return [...]string{"a word", "a duration", "a number", "a rate", "a comparison"}[k]
 }
 
-// term is the result of a part of a condition. Its value is set only if the condition is computed at a point. The value
-// is a bool for a comparison, a string for a word, and a number of nanoseconds for a duration.
+// term is the result of a part of a condition. Its value is set only if the condition is evaluated at a point. The
+// value is a bool for a comparison, a string for a word, and a number of nanoseconds for a duration.
 type term struct {
 	kind  kind
 	value constant.Value
@@ -70,7 +70,7 @@ type symbol struct {
 	operand bool
 }
 
-// parser parses a condition by operator precedence. If point is set, the parser also computes the condition at that
+// parser parses a condition by operator precedence. If point is set, the parser also evaluates the condition at that
 // point.
 type parser struct {
 	subject *Subject
@@ -90,7 +90,7 @@ func newParser(b *Subject, axes []Axis, text string) *parser {
 }
 
 // condition parses the rest of the text: a comparison, or several joined by operators. Errors are of type
-// *nemesis.ParseError. The returned function computes the condition at a point. It may also return an error about the
+// *nemesis.ParseError. The returned function evaluates the condition at a point. It may also return an error about the
 // scenario at that point.
 func (p *parser) condition() (condition func(*varied) (bool, error), err error) {
 	start := *p

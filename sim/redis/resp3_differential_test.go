@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-// preludes are the first commands on connections that use RESP3 or may switch to it. Some turn on tracking.
+// preludes lists first commands for connections that use RESP3 or may switch to it. Some turn on tracking.
 var preludes = []string{"HELLO 3", "HELLO 3", "HELLO 2", "HELLO 3; CLIENT TRACKING ON",
 	"HELLO 3; CLIENT TRACKING ON NOLOOP",
 	"HELLO 3; CLIENT TRACKING ON OPTIN", "HELLO 3; CLIENT TRACKING ON OPTOUT", "HELLO 3; CLIENT TRACKING ON BCAST",
 	"HELLO 3; CLIENT TRACKING ON BCAST NOLOOP PREFIX a PREFIX b", "CLIENT TRACKING ON"}
 
-// modern are patterns of commands that concern protocol versions and tracking.
+// modern lists patterns of commands that concern protocol versions and tracking.
 var modern = []string{"HELLO 2|3|3|4|1|x", "HELLO", "HELLO 3 SETNAME M", "HELLO 3 AUTH default V", "HELLO 2 AUTH tom V",
 	"HELLO 3 AUTH", "HELLO 3 SETNAME",
 	"HELLO 3 foo", "CLIENT TRACKING ON|OFF|on|foo", "CLIENT TRACKING ON OPTIN|OPTOUT|NOLOOP|BCAST|foo",
@@ -24,7 +24,7 @@ var modern = []string{"HELLO 2|3|3|4|1|x", "HELLO", "HELLO 3 SETNAME M", "HELLO 
 	"CLIENT TRACKINGINFO x", "CLIENT GETREDIR", "CLIENT GETNAME", "CLIENT SETNAME M", "CLIENT NO-EVICT ON|OFF|foo",
 	"CLIENT foo", "RESET", "AUTH V", "AUTH default|tom V"}
 
-// cached are patterns of commands whose replies clients cache, and of commands that make clients forget keys.
+// cached lists patterns of commands whose replies clients cache, and of commands that make clients forget keys.
 var cached = []string{"GET K", "GET K", "MGET K+", "EXISTS|TOUCH K+", "TTL|PTTL|TYPE|STRLEN K", "HGETALL K",
 	"SUNION K+", "CLIENT CACHING YES", "CLIENT CACHING NO",
 	"SET K V", "SET K V PX P", "SET K V XX|NX", "DEL K+", "MSET K V K V", "RENAME K K", "COPY K K REPLACE",
@@ -38,7 +38,7 @@ var cached = []string{"GET K", "GET K", "MGET K+", "EXISTS|TOUCH K+", "TTL|PTTL|
 	"EVAL redis.call('publish','one','m')return(redis.call('set',KEYS[1],'v')) 1 K",
 	"EVAL return(redis.call('dbsize')) 2 K K"}
 
-// typed are scripts that use RESP3 or return values of its types.
+// typed lists scripts that use RESP3 or return values of its types.
 var typed = []string{"redis.setresp(3)return(redis.call('hgetall',KEYS[1]))",
 	"redis.setresp(3)return(redis.call('smembers',KEYS[1]))",
 	"redis.setresp(3)return(redis.call('zscore',KEYS[1],'x'))", "redis.setresp(3)return(redis.call('get',KEYS[1]))",

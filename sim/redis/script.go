@@ -88,8 +88,9 @@ func (n *Node) inLua(keys []string, run func(resp3 bool) []byte) {
 	n.data.Out = append(n.data.Out[:from], reply...)
 }
 
-// needsLua reports whether a script must be executed in Lua even if it has a twin (twins.go). A twin only reads and
-// writes. It cannot refuse writes, record what was read, or publish notifications.
+// needsLua reports whether a script must be executed in Lua even if it has a twin. A twin is the same script in Go
+// (twins.go). It only reads and writes keys. Unlike the execution in Lua, it does not refuse writes, record what was
+// read, or publish notifications.
 func (n *Node) needsLua() bool {
 	return n.readOnly || n.data.Notifies != 0 || n.repl.restricted && n.refusesWrites() != "" ||
 		n.tracking.remembers(n.conn)

@@ -119,8 +119,8 @@ func addScores(d *store.Data, args []string, o zaddOptions, scores []float64, pa
 	}
 }
 
-// scoreOptions checks the options that follow the bounds of ZRANGEBYSCORE, because Redis checks them before it parses
-// the bounds. It returns an error, or "" if there is none.
+// scoreOptions checks the options that follow the bounds of ZRANGEBYSCORE. It is called before the bounds are parsed,
+// because Redis checks the options first. It returns an error, or "" if there is none.
 func scoreOptions(words []string) string {
 	for i := 0; i < len(words); i++ {
 		switch rest := words[i+1:]; {

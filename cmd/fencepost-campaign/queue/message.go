@@ -247,7 +247,7 @@ func (c *Campaign) stage(ctx context.Context, key string) (*campaign.Stage, erro
 	return &d.Stage, err
 }
 
-// ended reads how a stage was ended early. It returns nil if the stage was not ended early.
+// ended reads the record of how a stage was ended early. It returns nil if there is none.
 func (c *Campaign) ended(ctx context.Context, key string) (*ending, error) {
 	text, err := c.get(ctx, keyEnded+key)
 	if err != nil || text == nil {

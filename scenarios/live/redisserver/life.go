@@ -41,7 +41,7 @@ func (x *life) queue(job func() error) {
 	}
 }
 
-// next waits for the next job and returns it. It returns nil when the life is over.
+// next waits for the next job and returns it. It returns nil once the life has ended.
 func (x *life) next() func() error {
 	for {
 		x.mu.Lock()
@@ -61,8 +61,8 @@ func (x *life) next() func() error {
 	}
 }
 
-// run is the executor: it runs queued jobs until the life is over. If one of its own connections fails while the
-// process is alive, it opens its connections again. A server whose role changes closes all connections.
+// run is the executor: it runs queued jobs until the life ends. If one of its own connections fails while the process
+// is alive, it opens its connections again. A server whose role changes closes all connections.
 func (x *life) run() {
 	for job := x.next(); job != nil && !x.IsOver(); job = x.next() {
 		if err := job(); err != nil && !x.IsOver() {
@@ -87,7 +87,7 @@ func (x *life) setUnderWay(of history.Attempt) {
 	x.mu.Unlock()
 }
 
-// do runs f on the world's goroutine and waits until it has returned. It does not run f if the life is over by then.
+// do runs f on the world's goroutine and waits until it has returned. It does not run f if the life has ended by then.
 // Therefore, when a life ends, at most one request has been carried out without being recorded.
 func (x *life) do(f func()) {
 	done := make(chan struct{})

@@ -234,9 +234,9 @@ func (r *records) settle(k *store.Key, s *story, commands [][]string) {
 	}
 }
 
-// settleMembers does the work of settle for a key with members, that is, of any type except string. A field with a new
-// value counts as set if the server reported that fields were set. Every field that the command names counts as set,
-// too.
+// settleMembers does the work of settle for a key with members, that is, of any type except string. A field that the
+// command names always counts as set. Another field with a new value counts as set only if the server reported that
+// fields were set. A member of a sorted set with a new score always counts as set.
 func (r *records) settleMembers(k *store.Key, was *store.Entry, s *story, commands [][]string) {
 	d := r.data
 	if was != nil && d.DB.Type(k.Name) != k.Type {
