@@ -16,10 +16,12 @@ import (
 )
 
 // An interpreter takes far longer to start than a run takes. Therefore the first process of a command is stopped at a
-// checkpoint, right before a TCP socket is created for the first time. If this process has started others, one of the
-// others may be about to create the socket. The thread that is about to create the socket is stopped, and all other
-// threads of these processes run until they wait. Each run begins with copies (forks) of these processes. The copies
-// get their own open files and the same threads, which then wait again.
+// checkpoint, right before the creation of the socket that is the first to be connected. A process is started twice to
+// get there: the first start shows which socket this is, because some programs, such as a Java machine, create sockets
+// at their start only to see whether they can. If this process has started others, one of the others may be about to
+// create the socket. The thread that is about to create the socket is stopped, and all other threads of these
+// processes run until they wait. Each run begins with copies (forks) of these processes. The copies get their own open
+// files and the same threads, which then wait again.
 //
 // If the files cannot be copied, or if the threads do not come to rest, the process is started once more. It is then
 // stopped earlier: before it starts a thread or a process, or creates the first file that it keeps. If a process has no
@@ -53,18 +55,32 @@ type member struct {
 
 // approaching describes how far a process is on the way to its checkpoint.
 type approaching struct {
-	whole  bool // the checkpoint may have other processes, threads and open files, which are copied too
-	makers int  // number of makers called so far
-	stop   int  // number of the call in makers at which the process must stop; 0: at none
-	clean  int  // number of the last call in makers before which the process had no open files
+	whole   bool // the checkpoint may have other processes, threads and open files, which are copied too
+	sockets int  // number of sockets created so far
+	socket  int  // if whole: number of the socket before which the process stops; 0: at the first connection
+	dials   int  // number of the socket that the first connection is about to use; 0: there is no connection
+	makers  int  // number of makers called so far
+	stop    int  // number of the call in makers at which the process must stop; 0: at none
+	clean   int  // number of the last call in makers before which the process had no open files
 }
 
 // arrives reports whether a thread has reached the system call at which its process must stop.
 func (a *approaching) arrives(t *thread) bool {
 	switch nr := t.regs.Orig_rax; nr {
 	case unix.SYS_SOCKET:
-		return t.regs.Rdi != unix.AF_UNIX
-	case unix.SYS_CLONE, unix.SYS_CLONE3, unix.SYS_FORK, unix.SYS_VFORK, unix.SYS_CONNECT:
+		if t.regs.Rdi == unix.AF_UNIX {
+			return false
+		}
+		a.sockets++
+		return !a.whole || a.socket > 0 && a.sockets >= a.socket // others of its threads may follow
+	case unix.SYS_CONNECT:
+		c, own := t.conn(t.regs.Rdi)
+		if c != nil {
+			unix.Close(own)
+			a.dials = c.number
+		}
+		return !a.whole || c != nil
+	case unix.SYS_CLONE, unix.SYS_CLONE3, unix.SYS_FORK, unix.SYS_VFORK:
 		return !a.whole
 	default:
 		if a.whole || makers[nr] == "" && !t.opensSharedFile() {
@@ -139,6 +155,10 @@ func (m *Machine) toCheckpoint(c Command, way *approaching) (*checkpoint, error)
 		return nil, err
 	}
 	err = first.Run(mostApproach, func() bool { return first.frozen != nil || p.ended })
+	if err == nil && way.whole && way.socket == 0 && way.sockets > 0 {
+		first.close()
+		return m.toCheckpoint(c, &approaching{whole: true, socket: max(way.dials, 1)})
+	}
 	alone := len(p.members) == 1 && len(p.threads) == 1 && p.holdsNothing()
 	if err == nil && first.frozen != nil && (way.whole || alone) && at.saves(p) {
 		return at, nil

@@ -25,6 +25,7 @@ type Conn struct {
 
 	p        *Process
 	inode    uint64
+	number   int  // number of the socket among those created on the way to a checkpoint
 	six      bool // the socket was created for the domain AF_INET6
 	state    state
 	dialed   bool
@@ -85,7 +86,11 @@ func (t *thread) socket() outcome {
 	}
 	_, _, inode := kindOf(own)
 	unix.Close(own)
-	m.conns[inode] = &Conn{p: t.p, inode: inode, six: domain == unix.AF_INET6, end: -1, To: unspecified}
+	c := &Conn{p: t.p, inode: inode, six: domain == unix.AF_INET6, end: -1, To: unspecified}
+	if m.way != nil {
+		c.number = m.way.sockets
+	}
+	m.conns[inode] = c
 	return answered
 }
 

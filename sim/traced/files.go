@@ -43,6 +43,7 @@ const (
 	kindEvent = "anon_inode:[eventfd]"
 	kindEpoll = "anon_inode:[eventpoll]"
 	kindPipe  = "pipe:["
+	kindPair  = "socket:["
 
 	kindOutput = "/memfd:output (deleted)"
 )
@@ -158,7 +159,8 @@ func (f *heldFile) parse(info string) {
 }
 
 // copyable reports whether a file can be copied. The following can be copied: a file that is only read, a device, an
-// eventfd, an epoll instance, and a pipe with no more than mostContent unread bytes.
+// eventfd, an epoll instance, a pipe with no more than mostContent unread bytes, and an end of a socketpair whose other
+// end is closed.
 func (f *heldFile) copyable(p *Process) bool {
 	own, ok := p.dup(uint64(f.fd))
 	if !ok {
@@ -171,8 +173,18 @@ func (f *heldFile) copyable(p *Process) bool {
 		return true
 	case mode == unix.S_IFIFO:
 		return strings.HasPrefix(f.kind, kindPipe) && f.looksInto(own)
+	case mode == unix.S_IFSOCK:
+		return isDeadEnd(own)
 	}
 	return (mode == unix.S_IFREG || mode == unix.S_IFDIR) && f.flags&unix.O_ACCMODE == unix.O_RDONLY
+}
+
+// isDeadEnd reports whether nothing can be read from or written to a socket, because its other end is closed. A Java
+// machine keeps such a socket.
+func isDeadEnd(own int) bool {
+	is := []unix.PollFd{{Fd: int32(own)}}
+	n, err := unix.IoctlGetInt(own, unix.TIOCINQ)
+	return pollNow(is) == 1 && is[0].Revents&unix.POLLHUP != 0 && err == nil && n == 0
 }
 
 // looksInto stores the unread bytes of a pipe, without removing them. It returns false if there are too many.
@@ -246,6 +258,8 @@ func (c *filesOf) restore(files []heldFile) error {
 			fd = c.call(unix.SYS_EPOLL_CREATE1, 0)
 		case strings.HasPrefix(f.kind, "/dev/"):
 			continue // a position of a device means nothing
+		case strings.HasPrefix(f.kind, kindPair):
+			continue // a dead end has no state
 		default:
 			if path := fmt.Appendf(nil, "/proc/self/fd/%d\x00", f.fd); !poke(c.pid, c.spare, path) {
 				return errors.New("the stack of a copy cannot be written")

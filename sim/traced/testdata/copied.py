@@ -1,4 +1,4 @@
-"""Has threads and open files when it makes its first socket, and prints then whether they are as before."""
+"""Has threads and open files when it makes the socket that it connects, and prints then whether they are as before."""
 import ctypes
 import faulthandler
 import mmap
@@ -21,6 +21,9 @@ watched.register(r, select.EPOLLIN)
 watched.register(empty, select.EPOLLIN)
 again, also = os.dup(events), select.epoll.fromfd(os.dup(watched.fileno()))  # of the same open files
 late, late_w = os.pipe()
+socket.socket().close()  # it only sees whether it can
+end, other = socket.socketpair()
+other.close()
 page = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 page.madvise(mmap.MADV_DONTFORK)
 page[:4] = b"kept"
@@ -51,17 +54,26 @@ def until_notified():
         condition.wait()
 
 
+connecting, sockets = threading.Event(), []
+
+
+def makes_another():
+    connecting.wait()
+    sockets.append(socket.socket())
+
+
 threads = [threading.Thread(target=works, args=a) for a in [
     ("sleeps", lambda: time.sleep(0.05)), ("reads", lambda: os.read(late, 1)), ("polls", lambda: watched.poll()),
-    ("is notified", until_notified)]]
+    ("is notified", until_notified), ("follows", makes_another)]]
 watched.modify(r, 0)
 for t in threads:
     t.start()
-while len(before) < 4:
+while len(before) < 5:
     time.sleep(0.001)
 time.sleep(0.01)
 main = state()
 
+connecting.set()
 s = socket.socket()
 print(state() == main, own.readline() != line, os.get_blocking(r), os.get_blocking(late), os.get_inheritable(r))
 print(os.read(r, 9), os.eventfd_read(events), os.eventfd_read(again), os.eventfd_read(events))
@@ -69,7 +81,7 @@ try:
     os.eventfd_read(events)
 except BlockingIOError as e:
     print(e.errno)
-print(page[:4])
+print(page[:4], end.recv(9))
 print(signal.sigtimedwait([signal.SIGUSR2], 10).si_code, libc.syscall(226, timer), libc.syscall(226, timer))
 os.write(late_w, b"x")
 with condition:
