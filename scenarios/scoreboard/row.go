@@ -44,6 +44,7 @@ type Row struct {
 	Lock     string `yaml:"lock"`     // the name of the lock, which is the key that the library writes
 	Protocol string `yaml:"protocol"` // the protocol that the laws assume
 	Compute  string `yaml:"compute"`  // how long a client works while it holds the lock
+	Fencing  bool   `yaml:"fencing"`  // whether the resource compares fencing tokens
 	// the command that installs the library; it runs in the top folder of the repository
 	Install string `yaml:"install"`
 	Client  string `yaml:"client"` // the command of a client; empty if the row was not tried
@@ -136,12 +137,14 @@ expect:
 `, a.Fault, a.Law, a.Cause))
 }
 
-// scenario returns a scenario of the row. The scenario includes the given YAML text, which contains the settings for
-// faults.
+// scenario returns a scenario of the row. It includes the given YAML text, which contains the settings for faults.
 func (r *Row) scenario(name, under, faults string) string {
 	laws := make([]string, len(judged))
 	for i, l := range judged {
 		laws[i] = string(l)
+	}
+	if r.Fencing {
+		faults = "resource: {fencing: on}\n" + faults
 	}
 	return fmt.Sprintf(`name: %s-%s
 summary: Three clients take the lock of %s twice each, under %s.
