@@ -24,8 +24,8 @@ func TestMixDefaults(t *testing.T) {
 		"slow-fsync": s.Mix.Fsync, "outage": s.Mix.Outage, "downtime": s.Mix.Downtime} {
 		row := regexp.MustCompile("`mix." + name + "` \\| range \\| ([^|]*) \\|").FindStringSubmatch(formatDoc(t))
 		low, high, _ := strings.Cut(row[1], " to ")
-		value := map[string]time.Duration{"TTL / 1000": 4 * time.Millisecond, "TTL / 100": 40 * time.Millisecond,
-			"TTL / 2": 2 * time.Second, "2 TTL": 8 * time.Second, "3 TTL": 12 * time.Second}
+		value := map[string]time.Duration{"TTL/1000": 4 * time.Millisecond, "TTL/100": 40 * time.Millisecond,
+			"TTL/2": 2 * time.Second, "2 × TTL": 8 * time.Second, "3 × TTL": 12 * time.Second}
 		if got := (draw.Span{Min: value[low], Max: value[high]}); got != want {
 			t.Errorf("FORMAT.md says that mix.%s is %s; it is %v", name, row[1], want)
 		}

@@ -267,7 +267,7 @@ func (f *starterFile) work() {
 
 func (f *starterFile) faults() {
 	first := f.holder()
-	f.line("faults:                        # what goes wrong; fencepost show format lists all kinds")
+	f.line("faults:                        # what goes wrong; kinds: fencepost show format")
 	pause := 30 * time.Second
 	config := &locks.Config{}
 	if f.def.Defaults(config); f.def.Lasts(config) >= pause {

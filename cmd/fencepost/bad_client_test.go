@@ -25,7 +25,7 @@ import (
 // client must not do. The client does it if the condition holds.
 const badWorker = `import ctypes, os, redis, socket, subprocess, sys, time
 told = lambda name: os.environ["FENCEPOST_" + name]
-socket.socket() # until here, all runs are the same
+redis.Redis.from_url(told("REDIS_1")).ping() # until this connection, all runs are the same
 if %s:
     %s
 server, resource = redis.Redis.from_url(told("REDIS_1")), redis.Redis.from_url(told("RESOURCE"))

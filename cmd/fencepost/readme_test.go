@@ -112,7 +112,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 func markdownFiles(t *testing.T) (paths []string) {
 	t.Helper()
 	err := filepath.WalkDir("../..", func(path string, d os.DirEntry, err error) error {
-		if err == nil && d.Name() == "node_modules" {
+		if err == nil && (d.Name() == "node_modules" || d.Name() == "venv") {
 			return fs.SkipDir
 		}
 		if d.IsDir() && (strings.HasPrefix(d.Name(), "_") || d.Name() == ".git" ||

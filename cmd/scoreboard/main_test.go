@@ -170,7 +170,7 @@ func TestWorkersOfAllLanguagesRun(t *testing.T) {
 // needsFilesOf ends a test as testkit.Lacks does if a row's client is not installed.
 func needsFilesOf(t *testing.T, r *scoreboard.Row) {
 	t.Helper()
-	words := strings.FieldsFunc(r.Client, func(c rune) bool { return strings.ContainsRune(` ":*`, c) })
+	words := strings.FieldsFunc(r.Client, func(c rune) bool { return strings.ContainsRune(` "=:*`, c) })
 	if script := slices.IndexFunc(words, func(w string) bool { return strings.HasSuffix(w, ".js") }); script >= 0 {
 		words = append(words, filepath.Join(filepath.Dir(words[script]), "node_modules"))
 	}
