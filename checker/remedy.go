@@ -143,7 +143,7 @@ var remedies = map[CauseKind][]advice{
 			{text: "Start counting the validity, also of an extension, before the first request, " +
 				"and refuse the lock if nothing is left of it.",
 				unless: history.ElapsedCheck, only: anyRedis, when: all(isUncounted, isExtended, not(isLapsed))},
-			{text: "Let the key that shows that a client is alive last as long as its lease: " +
+			{text: "Let each client's liveness key exist for as long as its lease: " +
 				"extend it while the lock is held.", when: isLapsed},
 			{text: "Never extend a lock by less than is left of it: " +
 				"if such an extension fails on some servers, it shortens the lock on the others.", only: byMajority,

@@ -135,7 +135,7 @@ func (t *judge) staleStory(f *Finding, at, newer int) {
 		w = append(w, called, a.Release)
 		how := sentence("and the write only at %v", t.Time(called))
 		if called < a.Release {
-			how = sentence("before the write that it had called at %v was answered", t.Time(called))
+			how = sentence("before its write, sent at %v, was answered", t.Time(called))
 		}
 		story += sentence(" The writer called release at %v, %s.", t.Time(a.Release), how)
 	}

@@ -291,7 +291,7 @@ func (t *judge) abandonedStory(lock int32, x *abandonedKey, now moment) string {
 		return story + "."
 	case x.left == trace.Open:
 		return sentence("The key that an earlier try of %s set on %s at %v%s is still there and %s; "+
-			"%s still waits for the lock.", x.client, server, set, why, x.stay(t), x.client)
+			"%s is still waiting for the lock.", x.client, server, set, why, x.stay(t), x.client)
 	}
 	how := "gave up attempt %s at %v"
 	if _, granted := t.Owner[trace.Title{Lock: t.Locks[lock].Name, Attempt: x.of}]; granted {

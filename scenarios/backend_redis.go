@@ -19,7 +19,7 @@ func init() {
 		Upkeep: []string{"auth", "client", "cluster", "command", "config", "echo", "hello", "info", "ping", "quit",
 			"readonly", "readwrite", "reset", "role", "select"},
 		Meaning: "how many independent Redis masters: redis-1, redis-2 …; " +
-			"all protocols on Redis but redlock need exactly 1",
+			"every protocol on Redis except redlock needs exactly 1",
 		Settings: slices.Concat(redisSettings, clusterSettings, replicaSettings),
 		fields:   []string{"persistence", "notify-keyspace-events"},
 		check:    checkRedis,

@@ -276,9 +276,9 @@ func (f *file) checkResource() {
 	case d == nil || d.Tokens && !several || f.scenario.Resource.Fencing == FencingOff || !given:
 	case several:
 		f.Problem(place, "", "with %d permits several clients use the resource at once, "+
-			"and a fence would refuse all but the latest: write fencing: off", f.lock.config.Permits)
+			"and a fence would refuse all but the latest: write `fencing: off`", f.lock.config.Permits)
 	default:
-		f.Problem(place, "", "%s gives no fencing tokens for the resource to compare: write fencing: off, or use %s",
+		f.Problem(place, "", "%s gives no fencing tokens for the resource to compare: write `fencing: off`, or use %s",
 			d.Name, format.Listed(tokenGivers(), "or"))
 	}
 }

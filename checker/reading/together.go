@@ -46,7 +46,7 @@ func Together(files []*File, o Options) (h *history.History, notes []string, err
 		}
 		if f.Untimed {
 			untimed = append(untimed,
-				fmt.Sprintf("The operations of %s state no times: they are shown one millisecond apart.", f.Name))
+				fmt.Sprintf("The operations in %s have no times, so they are shown one millisecond apart.", f.Name))
 		}
 		parts = append(parts, f.Part)
 	}

@@ -75,7 +75,7 @@ func Sample[T any](t testing.TB, list []T) (some []T) {
 func ThoroughOnly(t testing.TB) {
 	t.Helper()
 	if !Thorough() {
-		t.Skip("left to continuous integration: CI=true")
+		t.Skip("skipped outside continuous integration: set CI=true to run it")
 	}
 }
 

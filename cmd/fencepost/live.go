@@ -76,7 +76,7 @@ client of the scenario's protocol. A pause is a SIGSTOP, a crash a kill -9.
 		"verdicts; --servers selects the scenarios of one kind of server")
 	output.Workers(c, &j.workers, "with --agree: number of scenarios to run at once")
 	c.Flags().StringVar(&j.file, "plan", "", "take faults and seed from a plan `FILE` instead of the scenario")
-	c.Flags().Uint64Var(&j.plan.Seed, "seed", 1, "seed of the network's delays")
+	c.Flags().Uint64Var(&j.plan.Seed, "seed", 1, "seed for the network's delays")
 	c.Flags().StringVar(&j.listen, "listen", "127.0.0.1", "listen on this `ADDRESS` of the machine")
 	c.Flags().StringVar(&j.Metrics, "metrics", "", "write the metrics to `FILE` as OpenMetrics text")
 	c.Flags().StringVar(&j.Out, "out", "",

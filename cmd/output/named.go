@@ -86,7 +86,7 @@ func (f *Files) open(path string, kind fileKind) (real string, err error) {
 	}
 	content, err := os.ReadFile(real)
 	if err == nil && len(content) > 0 && !kind.ours(content) {
-		err = errors.New("was not written by fencepost, or was changed since: remove it, or name another")
+		err = errors.New("was not written by fencepost, or has been changed since: remove it, or name another")
 	}
 	return real, err
 }

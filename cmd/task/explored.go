@@ -31,7 +31,7 @@ type Exploration struct {
 
 // Register adds the flags of an exploration's report and folder to a command.
 func (x *Exploration) Register(c *cobra.Command) {
-	x.Frame.Register(c, ", and one for each finding next to it")
+	x.Frame.Register(c, ", and, in the same folder, one for each finding")
 	c.Flags().BoolVar(&x.All, "all", false, "report every finding in full, even those that do not fit on the screen")
 	c.Flags().StringVar(&x.Out, "out", "", "keep what is found in `DIR` (default _runs/explore-SCENARIO-…)")
 }

@@ -150,7 +150,7 @@ func (c *chart) omissions(all *Lanes) {
 		}
 	}
 	if c.left > 0 {
-		c.Notes = append(c.Notes, fmt.Sprintf("%s did not fit and are left out.", text.Count(c.left, "shape")))
+		c.Notes = append(c.Notes, fmt.Sprintf("%s did not fit and were left out.", text.Count(c.left, "shape")))
 	}
 }
 

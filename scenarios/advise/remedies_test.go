@@ -239,7 +239,7 @@ var confirmations = []confirmation{
 	{text: "Stop renewing a lock before releasing it, and then release it: nobody else gets the lock while it is " +
 		"renewed.", reason: librariesOnly},
 	{text: "Let a key expire after the TTL that its users expect, and no later.", reason: librariesOnly},
-	{text: "Let the key that shows that a client is alive last as long as its lease: extend it while the lock is " +
+	{text: "Let each client's liveness key exist for as long as its lease: extend it while the lock is " +
 		"held.", reason: librariesOnly},
 	{text: "List the keys again when the watched key is already gone, and when a watch may have been lost with its " +
 		"connection: nothing else tells the client that it is first in line.", reason: librariesOnly},

@@ -458,7 +458,7 @@ func (a *Report) marked() string {
 	}
 	words += " in " + text.Grouped(a.Seeds)
 	if confirmed := a.Base.Fresh.Runs; confirmed > a.Seeds {
-		words += fmt.Sprintf(", or in %s (%s of which break the lock as it is) if it is among the first",
+		words += fmt.Sprintf(", or in %s (%s of which break the unchanged lock) if it is one of the first changes",
 			text.Grouped(confirmed), text.Grouped(a.freshly()))
 	}
 	return words

@@ -52,7 +52,7 @@ var model = []string{
 		"The article's ops/s, for which it states no conditions, need many locks at once, " +
 		"and the limits of a server under that load are not modeled.",
 	"All clients are careful. " +
-		"They renew their lock every third of its TTL of 10 s, check the remaining validity before " +
+		"They renew their lock, whose TTL is 10 s, after each third of it, check the remaining validity before " +
 		"each read and write, and stop when the validity has run out or the lock is lost. " +
 		"A polled lock is tried again after " + retry + "; Kubernetes' leader renews each second, " +
 		"and a waiting client looks again after 1 to 2.2 s. " +

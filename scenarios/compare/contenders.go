@@ -70,7 +70,7 @@ var contenders = []Contender{
 	{Name: "fenced", Title: "Redis, fenced", Text: "SET NX PX and INCR of a token counter, in one script on one Redis.",
 		Servers: "redis: 1", Lock: "protocol: fenced, " + renewed,
 		Nodes: []string{"redis-1"}, Struck: "redis-1", Tokens: true, Most: []string{"redis-1"}},
-	{Name: "fair", Title: "Redis, fair", Text: "A queue of places on one Redis; " +
+	{Name: "fair", Title: "Redis, fair", Text: "A queue on a single Redis server; " +
 		"the first client in line gets the lock.",
 		Servers: "redis: 1", Lock: "protocol: fair, " + renewed,
 		Nodes: []string{"redis-1"}, Struck: "redis-1", Most: []string{"redis-1"}},

@@ -46,7 +46,7 @@ func (r *Report) Document() *document.Document {
 // signs explains the marks that the report uses.
 var signs = document.Facts{
 	{Name: "✓ ✗ ± ? –", Value: "held in every run; broken in every run; broken in some runs; " +
-		"never broken, but undecided or unchecked in some runs; not run"},
+		"never broken, but in some runs undecided or unchecked; not tried"},
 	{Name: "survived", Value: string(checker.ResourceSafety) + " held in every run. " +
 		"It is the first mark of each cell, and the only colored one"},
 	{Name: "with fencing", Value: "the resource refuses a fencing token lower than the highest it has seen. " +

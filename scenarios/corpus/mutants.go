@@ -280,7 +280,7 @@ var mutants = []Mutant{
 	{"lease-object-no-fence", "lease-object-fenced", "the resource ignores tokens", "",
 		edits(set("resource.fencing", "off")), late, breaks(data)},
 
-	{"monitor-only", "consul", "does not measure the TTL, like api.Lock", "",
+	{"monitor-only", "consul", "does not measure the TTL; neither does api.Lock", "",
 		edits(set("lock.monitor-only", "on"), set("work.hold", "25s"), set("work.cycles", "1")), later,
 		breaks(leases, sections)},
 	{"deletes-key", "consul", "releases the lock with DELETE", "",

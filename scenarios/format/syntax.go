@@ -16,8 +16,8 @@ var syntaxProblems = []struct{ words, say string }{
 	{"quoted text", "a quoted text has no closing quote: add it"},
 	{"document separator", "a file holds one scenario: remove ---"},
 	{"document not started", "a line cannot begin with %: put the value in quotes"},
-	{"corresponding to ']'", "this ] closes no list: write [ before its first entry"},
-	{"corresponding to '}'", "this } closes no mapping: write { before its first key"},
+	{"corresponding to ']'", "this ] closes no list: write [ before the list's first entry"},
+	{"corresponding to '}'", "this } closes no mapping: write { before the mapping's first key"},
 	{"']'", "a list is not closed, or a comma between two entries is missing: write [one, two]"},
 	{"'}'", "a mapping is not closed, or a comma between two keys is missing: write {key: value, key: " +
 		"value}"},

@@ -64,7 +64,7 @@ func (e *entry) section() document.Section {
 		s.Body = append(s.Body, e.calls())
 	}
 	for n, a := range e.Aimed {
-		words := string(a.Law) + ", " + a.Cause + ", by an aimed fault. " + oneLine(a.Text)
+		words := string(a.Law) + ", " + a.Cause + ", by a fault that was placed by hand. " + oneLine(a.Text)
 		if a.Real != "" {
 			words += " In real time: " + oneLine(a.Real)
 		}

@@ -156,7 +156,7 @@ func (r *Report) fullTextHint() document.Facts {
 		return nil
 	}
 	return document.Facts{{Name: "each",
-		Value: "for the full report with its timeline, run the command below a finding, or use --all"}}
+		Value: "for the full report with its timeline, run the command that is shown below a finding, or use --all"}}
 }
 
 // share returns the percentage of the drawn faults that struck while the lock was held or requested. It returns "" if

@@ -146,7 +146,7 @@ func (v *Verification) none(faults int, subject string) string {
 		return fmt.Sprintf("None of %s%s breaks %s.", text.CountGrouped(drawn, "random placement"), kinds, subject)
 	}
 	if v.Options.Requests {
-		return fmt.Sprintf("In the run of seed %[2]d, none of %[1]s breaks %[3]s.",
+		return fmt.Sprintf("In the run with seed %[2]d, none of %[1]s breaks %[3]s.",
 			text.CountGrouped(v.Lengths[1].Schedules, "single fault"), v.Options.Seed, subject)
 	}
 	words := fmt.Sprintf("No placement of up to %s of %s breaks %s", text.Count(faults, "fault"),

@@ -91,7 +91,7 @@ func (r *Row) explanation() string {
 var explained = map[string]string{"split-vote-fixed-delay": outOfStep, "split-vote-listed": outOfStep,
 	"hash-counter-watchdog-goes-on": processEnded}
 
-const processEnded = "A real client ends after its last section, and its watchdog ends with its process. " +
+const processEnded = "A real client exits after its last critical section, and its watchdog ends with the process. " +
 	"In the simulator, the process goes on."
 
 const outOfStep = "Three clients split the votes of five servers two, two and one only as long as they try at " +
