@@ -138,7 +138,7 @@ func (f *Files) existing(name string) ([]byte, error) {
 		return nil, err
 	}
 	if !slices.Contains(f.sums.of[name], sumOf(content)) {
-		return content, fmt.Errorf("%s was not written by fencepost, or was changed since: "+
+		return content, fmt.Errorf("%s was not written by fencepost, or has been changed since: "+
 			"remove it, or name another folder with --out", filepath.Join(f.dir, filepath.FromSlash(name)))
 	}
 	return content, nil

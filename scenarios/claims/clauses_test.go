@@ -25,8 +25,8 @@ var clauses = []clause{
 	says(`Its lease had ended at TIME`, (*proof).writersLease),
 	says(`It had called release at TIME`, (*proof).writerReleased),
 	says(`WHO had called release at TIME`, (*proof).releaseCalled),
-	says(`The writer called release at TIME, (and the write only at|before the write that it had called at) TIME`+
-		`(?: was answered)?`, (*proof).workedOn),
+	says(`The writer called release at TIME, (and the write only at|before its write, sent at) TIME`+
+		`(?:, was answered)?`, (*proof).workedOn),
 
 	// phrases about how a key was removed
 	says(`(the extension of )?the key of WHO on NAMED (expired|had expired|was deleted|was overwritten|was flushed|`+
