@@ -257,7 +257,8 @@ func (t *judge) goneStory(key string, at int) string {
 	case history.Evicted:
 		did = "evicted at %v: the server needed memory, and its maxmemory-policy lets it evict the key of a lock"
 	case history.FlushedByOperator:
-		did = "flushed by an operator at %v, along with every other key: this is not a release, and its holder was not told"
+		did = "flushed by an operator at %v, along with every other key: " +
+			"this is not a release, and its holder was not told"
 	}
 	return sentence("%s was "+did+"%s", key, e.Time, t.faultText(t.removing(at)))
 }

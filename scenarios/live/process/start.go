@@ -53,7 +53,8 @@ func Start() (*Keeper, error) {
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("finding the path of this program, to start the process that ends those of the run: %w", err)
+		return nil, fmt.Errorf("finding the path of this program, to start the process that ends those of the run: %w",
+			err)
 	}
 	cmd := exec.Command(self)
 	cmd.Env = append(environment(), variable+"=1")
