@@ -231,7 +231,7 @@ func value[T any](p *tab, expression string) (v T) {
 func (p *tab) until(what, expression string) {
 	p.Helper()
 	expression = `!document.querySelector("[aria-busy=true]") && (` + expression + ")"
-	err := chromedp.Run(p.Context, chromedp.Poll(expression, nil, chromedp.WithPollingTimeout(20*time.Second)))
+	err := chromedp.Run(p.Context, chromedp.Poll(expression, nil, chromedp.WithPollingTimeout(2*time.Minute)))
 	if err != nil {
 		p.Fatalf("%s: %v", what, err)
 	}
