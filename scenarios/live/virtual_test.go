@@ -240,7 +240,7 @@ func TestRunsThatTheirLimitEndsAreEqual(t *testing.T) {
 func TestADifferenceNamesTheCall(t *testing.T) {
 	worker := strings.Fields(redisPy(t))
 	// The last word of /proc/loadavg is the ID of the host's latest process.
-	code := `import runpy, socket, time; socket.socket(); ` +
+	code := `import os, redis, runpy, time; redis.Redis.from_url(os.environ["FENCEPOST_REDIS_1"]).ping(); ` +
 		`time.sleep(int(open("/proc/loadavg").read().split()[-1]) / 1e6); ` +
 		`runpy.run_path("` + worker[1] + `")`
 	s := inVirtualTime(t, "fenced-gc-pause", python+" -c '"+code+"'")
@@ -321,9 +321,9 @@ func TestProgramsThatCannotBeClients(t *testing.T) {
 func TestAProgramThatFailsWithSomeSeeds(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	worker := strings.Fields(redisPy(t))
-	// until it opens its first socket, the program must do the same with all seeds
-	code := `import os, runpy, socket; socket.socket(); os.urandom(1)[0] % 2 and os.kill(0, 19); runpy.run_path("` +
-		worker[1] + `")`
+	// until its first connection, the program must do the same with all seeds
+	code := `import os, redis, runpy; redis.Redis.from_url(os.environ["FENCEPOST_REDIS_1"]).ping(); ` +
+		`os.urandom(1)[0] % 2 and os.kill(0, 19); runpy.run_path("` + worker[1] + `")`
 	s := inVirtualTime(t, "fenced-gc-pause", python+" -c '"+code+"'")
 	failed, made := 0, 0
 	for seed := range uint64(12) {
