@@ -223,7 +223,7 @@ func (k *client) unfinished() string {
 		case acquiring:
 			return fmt.Sprintf("while it was acquiring %s: report FAILED first", lock)
 		case acquired, releasing:
-			return fmt.Sprintf("although it had not yet reported that it released %s (RELEASED)", lock)
+			return fmt.Sprintf("although it had not reported RELEASED for %s", lock)
 		}
 	}
 	return ""
