@@ -40,7 +40,7 @@ var Jump = register(definition{
 			if len(n.Consensus) > 0 || len(n.Groups) == 0 {
 				return ""
 			}
-			return "replicas are notified immediately of the keys that expire; when depends on the fault's start"
+			return "replicas are notified immediately when a key expires, which depends on when the fault begins"
 		},
 	},
 })

@@ -123,8 +123,8 @@ func whyNot(d *locks.Definition, path, word string) string {
 func (f *file) identity(l *lockSettings, s scope) []field {
 	if s == oneClient {
 		return []field{
-			{name: "protocol", instead: "all clients use the same protocol: set it in the mapping lock"},
-			{name: "name", instead: "all clients use the same lock: name it in the mapping lock"},
+			{name: "protocol", instead: "all clients use the same protocol: set it in the mapping `lock`"},
+			{name: "name", instead: "all clients use the same lock: name it in the mapping `lock`"},
 		}
 	}
 	form := format.Form{Words: f.protocols()}

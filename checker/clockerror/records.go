@@ -86,7 +86,7 @@ func holdsEnd(t *trace.Trace, violated bool, at int) string {
 }
 
 func recordsAre(t *trace.Trace, p, q history.Process) string {
-	return "Servers that share a key recorded changes of it at nearly the same time. " + clockReason(t, p, q)
+	return "Servers that share a key recorded changes to it at nearly the same time. " + clockReason(t, p, q)
 }
 
 // Waits explains why it is uncertain whether anybody was stuck for too long. It returns "" if, during that time, nobody

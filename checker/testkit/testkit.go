@@ -1,7 +1,8 @@
 // Package testkit contains what the tests of all packages share: how much they try, and how their golden files are
 // rewritten.
 //
-// Goals: one environment variable makes all tests try everything (a full run), and one flag rewrites all golden files.
+// Goals: environment variables choose how much all tests try: little on a developer's machine, more in continuous
+// integration, and everything in a full run. One flag rewrites all golden files.
 //
 // Non-goals: anything that the program itself needs. Only tests import this package.
 package testkit

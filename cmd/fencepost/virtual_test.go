@@ -186,7 +186,7 @@ func TestEachFaultOfARunOfPrograms(t *testing.T) {
 		return code, asPasted(out.String() + problems.String())
 	}
 	wantCode, want, more := exitUndecided, "the budget of runs is used up", []string{"--requests", "--budget", "5"}
-	if testkit.Size(0, 0, 1) == 1 {
+	if testkit.Full() {
 		wantCode, want = exitExpected, "single faults breaks ownership"
 		more = more[:1]
 	}
@@ -237,7 +237,7 @@ faults:
 		t.Fatal(err)
 	}
 	cpu, wantCode, wants := "1s", exitUndecided, []string{"The search has used its 1s of processor time (--cpu)."}
-	if testkit.Size(0, 0, 1) == 1 {
+	if testkit.Full() {
 		cpu, wantCode = "0", exitExpected
 		wants = []string{"Set restart delay to 12s: then every promise is kept", "append-fsync: always ✓"}
 	}
@@ -289,7 +289,7 @@ func TestExploreFindsWhatBreaksAWorker(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.struck(t, dir, command)
-			if testkit.Size(0, 0, 1) == 1 {
+			if testkit.Full() {
 				c.isFound(t, dir, command)
 			}
 		})

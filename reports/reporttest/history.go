@@ -72,19 +72,19 @@ func (t *Builder) Acquire(from, to, until float64, attempt string, tok history.T
 	return t.enter(from, to, until, attempt, tok, servers...)
 }
 
-// enter adds a successful attempt for an acquire whose call was already added. The attempt sends its first request at
-// the time from, is granted the lock at to, and has a lease until until.
-func (t *Builder) enter(from, to, until float64, attempt string, tok history.Token, servers ...int) *Builder {
+// enter adds a successful attempt for an acquire whose call was already added. Its arguments say when the attempt sends
+// its first request, when it is granted the lock, and when its lease ends, in s.
+func (t *Builder) enter(sent, granted, until float64, attempt string, tok history.Token, servers ...int) *Builder {
 	p, _, _ := strings.Cut(attempt, "/")
-	g := &history.Grant{Since: Seconds(from), Granted: Seconds(to), Until: Seconds(until)}
+	g := &history.Grant{Since: Seconds(sent), Granted: Seconds(granted), Until: Seconds(until)}
 	for i, n := range servers {
 		server := history.Process(fmt.Sprintf("redis-%d", n))
-		t.At(from + (to-from)*float64(i+1)/float64(len(servers)+1))
+		t.At(sent + (granted-sent)*float64(i+1)/float64(len(servers)+1))
 		t.Add(history.Event{Process: server, F: history.KeySet, Type: history.OK, Of: history.Attempt(attempt),
 			By: history.Attempt(attempt), Until: t.now + t.H.Header.TTL})
 		g.Counted = append(g.Counted, server)
 	}
-	return t.At(to).Add(history.Event{Process: history.Process(p), F: history.Acquire, Type: history.OK,
+	return t.At(granted).Add(history.Event{Process: history.Process(p), F: history.Acquire, Type: history.OK,
 		Attempt: history.Attempt(attempt), Token: tok, Grant: g})
 }
 

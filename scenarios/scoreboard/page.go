@@ -191,7 +191,8 @@ func (e *entry) table() string {
 		out.WriteByte('\n')
 	}
 	out.WriteString("\n" + wrapped("Each number says in how many schedules the promise was broken. "+
-		"<1/33 means that it was broken in none, so, with 95 % confidence, it breaks in fewer than one of 33."))
+		"A cell such as <1/33 means that it was broken in none. With 95 % confidence, fewer than 1 in 33 schedules "+
+		"break it."))
 	return out.String()
 }
 

@@ -143,8 +143,9 @@ func (r *Row) scenario(name, under, faults string) string {
 	for i, l := range judged {
 		laws[i] = string(l)
 	}
+	resource := ""
 	if r.Fencing {
-		faults = "resource: {fencing: on}\n" + faults
+		resource = "resource: {fencing: on}\n"
 	}
 	return fmt.Sprintf(`name: %s-%s
 summary: Three clients take the lock of %s twice each, under %s.
@@ -153,8 +154,8 @@ clients: 3
 lock: {name: %q, protocol: %s, ttl: %s}
 work: {cycles: 2, writes: 1, compute: %s}
 limit: %s
-%spromise: [%s]
-`, r.Name, name, r.Library, under, r.Servers, r.Lock, r.Protocol, ttl, r.Compute, limit, faults,
+%s%spromise: [%s]
+`, r.Name, name, r.Library, under, r.Servers, r.Lock, r.Protocol, ttl, r.Compute, limit, resource, faults,
 		strings.Join(laws, ", "))
 }
 
