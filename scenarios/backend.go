@@ -21,7 +21,7 @@ type Backend struct {
 	Most    int             // maximum number of servers
 	Meaning string          // description of the key in the reference
 	Service history.Service // the service that these servers provide to a lock whose code is unknown
-	// Several replaces Service if there are several independent servers. If it is empty, Service applies.
+	// Several is the service if there are several independent servers. If it is empty, Service is used for them, too.
 	Several history.Service
 	// Redis is set if the servers are Redis nodes. Then faults such as "client pause" can strike them, each server has
 	// its own URL, and live runs read the clients' requests.
@@ -110,7 +110,7 @@ func (s *Servers) Variable(members []string) string {
 	return "FENCEPOST_" + strings.ToUpper(string(b.Kind)) + "=" + b.Scheme + strings.Join(members, ","+b.Scheme)
 }
 
-// Wired returns one server of each kind, except Redis, that clients outside the simulation can connect to.
+// Wired returns one server of each kind to which clients outside the simulation can connect. Redis is left out.
 func Wired() (list []Servers) {
 	for _, b := range backends {
 		if b.Front != nil && !b.Redis {

@@ -260,8 +260,8 @@ func (s *section) remaining() time.Duration {
 	return least
 }
 
-// update reads the resource, computes, and writes. It does not write if its hold is shared. If early is true, it
-// releases the section's locks before it writes.
+// update reads the resource, computes, and writes. It does not write if the client shares the lock with other clients.
+// If early is true, it releases the section's locks before it writes.
 func (s *section) update(early bool) bool {
 	if !s.valid() {
 		return false
@@ -375,8 +375,8 @@ func (s *section) ask(phase string, args ...string) *sim.Reply {
 	return r
 }
 
-// stay waits for as long as the client is to hold its locks. Here, clients that extend their locks between steps of
-// their work extend them.
+// stay waits for as long as the client is to hold its locks. If the client extends its locks between the steps of its
+// work, it extends them during this wait.
 func (s *section) stay() bool {
 	left := s.work.Hold
 	switch s.work.HoldKind {

@@ -159,8 +159,8 @@ func (f *file) settle() {
 	f.defaultPromise()
 }
 
-// processes returns the processes of the run. It returns nil if the file does not give a valid number of them:
-// otherwise one wrong number would cause a problem for each process name in the file.
+// processes returns the processes of the run. It returns nil if the file does not give a valid number of servers and
+// clients. Otherwise, one wrong number would lead to an error message for each process name in the file.
 func (f *file) processes() *nemesis.Names {
 	if f.clients == 0 || len(f.scenario.Servers.asked()) == 0 {
 		return nil

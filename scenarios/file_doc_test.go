@@ -140,7 +140,7 @@ var minimal = map[locks.Protocol]string{locks.SetNX: "name: x\nservers: {redis: 
 	locks.Fair:        "name: x\nservers: {redis: 1}\nlock: {protocol: fair}\n",
 	locks.ReadWrite:   "name: x\nservers: {redis: 1}\nlock: {protocol: read-write}\n"}
 
-// These are the smallest valid files of fenced and of protocols on servers other than Redis.
+// These are the smallest valid files of the protocol fenced, and of protocols on servers other than Redis.
 const (
 	onFenced     = "name: x\nservers: {redis: 1}\nlock: {protocol: fenced}\n"
 	onEtcd       = "name: x\nservers: {etcd: 3}\nlock: {protocol: etcd}\n"
@@ -178,7 +178,7 @@ func TestDefaultsInWords(t *testing.T) {
 	want := map[string]string{
 		"summary": "none", "source": "none", "network.links": "none", "overrides": "none", "faults": "none",
 		"expect": "none", "expect.metrics": "none", "servers.notify-keyspace-events": "none", "work.locks": "none",
-		// TestExample and TestMinimalFile check that these have no default ("none").
+		// TestExample and TestMinimalFile check that these settings have no default ("none").
 		"servers.redis": "none", "servers.etcd": "none", "servers.zookeeper": "none", "servers.kubernetes": "none",
 		"servers.consul": "none",
 		// checked by TestEveryValue

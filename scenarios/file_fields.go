@@ -14,7 +14,8 @@ type field struct {
 	name     string
 	required bool
 	read     func(ast.Node)
-	// instead is set for settings that are allowed elsewhere but not here. It says why, and what to write instead.
+	// instead is set for a setting that is not allowed in this mapping, but is allowed elsewhere. It says why, and what
+	// to write instead.
 	instead string
 	takes   func(ast.Node) bool
 	sample  string // an example value of the key, used in examples of its mapping; may be empty

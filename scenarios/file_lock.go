@@ -204,8 +204,8 @@ func (f *file) checkLock(l *lockSettings) {
 	}
 }
 
-// checkTasks reports an error if a client has several tasks but its lock cannot be shared. It also reports the setting
-// value-in if it makes tasks share an object although there is only one task.
+// checkTasks reports an error if a client has several tasks but its lock cannot be shared. It also reports an error if
+// the setting value-in makes tasks share a lock object although there is only one task.
 func (f *file) checkTasks(d *locks.Definition, l *lockSettings, w *Work, in format.Given) {
 	place, given := in["tasks"]
 	switch {

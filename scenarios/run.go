@@ -83,7 +83,8 @@ type Cast interface {
 	Host
 	// Client returns the main function of a client's task. start is the time at which the task is to begin.
 	Client(c *Client, start time.Duration) func(sim.Env)
-	// Server returns the server that replaces own, which is a lock server or the Sentinel.
+	// Server returns the server that takes the place of own in the run. own is a simulated lock server or the simulated
+	// Sentinel.
 	Server(id sim.ProcessID, own sim.Server) sim.Server
 	// Foreign reports whether the clients are programs that use locks whose code is unknown to Fencepost.
 	Foreign() bool
@@ -173,8 +174,8 @@ func (c *Client) ttl(on *Servers) (longest history.Time) {
 	return max(longest, history.Of(on.lasts(&c.Lock)))
 }
 
-// declaredHold returns the maximum time that the client declares for its critical section. Each read and each write may
-// take up to the resource's timeout. A client whose work hangs (HoldForever) declares no hold.
+// declaredHold returns the maximum time that the client declares for its critical section. It allows for each read and
+// each write to take as long as the resource's timeout. A client whose work hangs (HoldForever) declares no hold.
 func (c *Client) declaredHold(timeout time.Duration) time.Duration {
 	hold := c.Work.Hold
 	switch c.Work.HoldKind {
@@ -187,8 +188,8 @@ func (c *Client) declaredHold(timeout time.Duration) time.Duration {
 }
 
 // order returns the order that a fair lock promises to a client. place is how long the client's place in the queue
-// would last if it crashed. A client gives up a request after its timeout. Therefore, two requests may reach the
-// servers in either order if the time between them is no longer than the timeout.
+// would last if the client crashed. A client gives up a request after its timeout. Therefore, two requests may reach
+// the servers in either order if the time between them is no longer than the timeout.
 func (c *Client) order(place time.Duration, on *Servers) history.Order {
 	return history.Order{Slack: history.Of(c.Lock.Timeout), Turn: c.ttl(on) + history.Of(place+c.slack())}
 }

@@ -200,8 +200,8 @@ type setup struct {
 	came map[string]string // outcomes, keyed by kind of outcome and text
 }
 
-// situations returns scenarios that use the protocol or can be adapted to it: those of the catalog, those of the
-// defects, and some others for rare circumstances.
+// situations returns scenarios that use the protocol or can be adapted to it: those of the catalog, those of the table
+// of defects, and some others for rare circumstances.
 func situations(t *testing.T, d *locks.Definition) *situationPool {
 	texts := []string{minimal[d.Name] + "clients: 3\nwork: {cycles: 3, writes: 1}\n"}
 	for _, extra := range extraSituations {
@@ -274,8 +274,8 @@ func documentOf(t *testing.T, text string) *format.Document {
 // that are known to be refused, fewRefusals situations are enough, except in the full test.
 const enoughRefusals, fewRefusals = 25, 3
 
-// try sets a setting to a value in one situation after another, until the outcome of the runs changes. If every file is
-// refused, try returns the first error.
+// try gives a setting a new value in one scenario of the pool after another, until the outcome of the runs changes. If
+// every file is refused, try returns the first error.
 func (p *situationPool) try(t *testing.T, telling tellingOf, path, value string, judged bool, enough int) (
 	refused string, matters bool) {
 	accepted, refusals := false, 0

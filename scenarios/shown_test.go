@@ -252,8 +252,9 @@ func judgedWith(t *testing.T, s *Scenario, faults []nemesis.Fault) (all []format
 	return all
 }
 
-// TestScenariosComeOutOtherwiseWithFewWordsChanged tries each change separately. After the change, the expectation must
-// not be met with any seed. If it were still met, the outcome would not depend on the changed words.
+// TestScenariosComeOutOtherwiseWithFewWordsChanged makes each change of the list changes to its scenario. With the
+// change, the named expectation must not be met with any seed. If it were still met, the outcome would not depend on
+// the changed words.
 func TestScenariosComeOutOtherwiseWithFewWordsChanged(t *testing.T) {
 	for _, c := range changes {
 		t.Run(c.scenario, func(t *testing.T) {
@@ -327,8 +328,8 @@ func (s *Scenario) shows() (names []string) {
 	return names
 }
 
-// ceases reports whether a named expectation is not met in any of the runs. Each name is the name of a law that should
-// be violated, or of a metric.
+// ceases reports whether one of the named expectations is met in none of the runs. Each name is the name of a law that
+// should be violated, or of a metric.
 func (s *Scenario) ceases(runs []format.Judgment, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		return !slices.ContainsFunc(runs, func(j format.Judgment) bool {

@@ -11,7 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
 )
 
-// plansPerScenario returns the number of runs of each scenario that both checkers judge.
+// plansPerScenario returns the number of runs of each scenario that are judged by both checkers, the normal one and the
+// slow one.
 func plansPerScenario() int {
 	if !testkit.Full() || raceEnabled {
 		return 4

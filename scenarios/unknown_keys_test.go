@@ -92,7 +92,7 @@ func parts(word string) (all []string) {
 
 // TestAnUnknownKeyGetsTheRightOne misspells and shortens every key of every mapping. The message about the wrong key
 // must name the correct key, or say where a key of that name is allowed. If the wrong key resembles no key, the message
-// must list all keys that are allowed there.
+// must list all keys that are allowed in the mapping.
 func TestAnUnknownKeyGetsTheRightOne(t *testing.T) {
 	tried := 0
 	for _, m := range allMappings() {

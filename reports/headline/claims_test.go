@@ -181,8 +181,8 @@ func lasting(m []string) func(history.Time) bool {
 	}
 }
 
-// pausedPast reports whether a process was paused when one of its leases ended. A lease counts only if the process had
-// been told in advance when it would end.
+// pausedPast reports whether a process was paused when one of its leases ended. A lease counts only if the process knew
+// its end before the pause began.
 func pausedPast(h *history.History, p history.Process) bool {
 	for i := range h.Events {
 		e := &h.Events[i]

@@ -1,19 +1,19 @@
 package plot
 
 // Grid is a map of points in rows and columns. Each point has a rank. Marching squares divide the area between the
-// points into regions of equal rank. In each square, the borders are straight lines between the places on its sides at
-// which the rank changes.
+// points into regions of equal rank. A crossing is the place on a side of a square at which the rank changes. In each
+// square, the borders of regions are straight lines between crossings.
 type Grid struct {
 	X, Y []float64 // coordinates of the columns and of the rows
 	Rank []int     // ranks of the points, row by row; where several ranks meet, the middle has the highest
-	// the coordinate at which the rank changes along a side; if it is missing, the middle of the side
+	// the coordinate of the crossing on each side; a crossing that is missing is in the middle of its side
 	Cross map[Side]float64
 }
 
 // Side is a side of a square. It leads from the point with index Point to the next point along an axis: 0 is X, 1 is Y.
 type Side struct{ Point, Axis int }
 
-// corner is a corner of a square, or the place at which the rank changes along a side (cross).
+// corner is a corner of a square or, if cross is set, a crossing.
 type corner struct {
 	Point
 	rank  int
@@ -66,7 +66,8 @@ func parts(around []corner) (all [][]corner) {
 	return all
 }
 
-// Areas returns polygons that fill the regions of all ranks. inks contains the color of each rank.
+// Areas returns polygons that fill all regions of the grid. The color of a region is inks[r], where r is the rank of
+// its points.
 func (g *Grid) Areas(inks []Ink) (areas []Area) {
 	add := func(rank int, around []corner) {
 		area := Area{Ink: inks[rank]}

@@ -14,14 +14,15 @@ func inside(shape []Point, at Point) bool {
 	return in
 }
 
-// square returns a grid with one square and a known crossing on each of its sides.
+// square returns a grid with one square. On each side of the square, the place at which the rank changes is given.
+// square returns a grid with one square, whose crossing on each side is given.
 func square(ranks ...int) *Grid {
 	return &Grid{X: []float64{0, 10}, Y: []float64{0, 10}, Rank: ranks,
 		Cross: map[Side]float64{{0, 0}: 3, {1, 1}: 6, {2, 0}: 8, {0, 1}: 2}}
 }
 
 // The colored areas must agree with the crossings on the sides of a square, for every combination of ranks at its
-// corners. Between a corner and the nearest crossing, a side must have the color of the corner's rank.
+// corners. Between a corner and the crossing next to it, a side must have the color of the corner's rank.
 func TestAreasFollowTheSidesOfEverySquare(t *testing.T) {
 	inks := []Ink{{Name: "0"}, {Name: "1"}, {Name: "2"}}
 	tried := 0
@@ -67,7 +68,8 @@ func TestAreasFollowTheSidesOfEverySquare(t *testing.T) {
 	}
 }
 
-// The border of a rank begins and ends at crossings, and passes each crossing of that rank exactly once.
+// The border of a rank begins and ends at crossings, and passes each crossing of that rank exactly once. A crossing is
+// a place on a side at which the rank changes.
 func TestBordersPassEveryCrossing(t *testing.T) {
 	for n := range 16 {
 		ranks := []int{n & 1, n >> 1 & 1, n >> 2 & 1, n >> 3}

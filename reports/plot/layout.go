@@ -217,8 +217,8 @@ func (p *plane) lines() {
 	}
 }
 
-// writeValue writes the value of a line on a background of its own. The value is to the right of the line if it is low,
-// and otherwise to the left. If there is no room, it is on the other side.
+// writeValue writes the value of a line on a background of its own. It writes the value to the right of the line if
+// l.Low is set, and otherwise to the left. If there is no room on that side, it uses the other side.
 func (p *plane) writeValue(l Line, at Point) {
 	t := text{Ink: l.Ink, size: labelSize}
 	width := t.width(l.Value)

@@ -6,12 +6,14 @@
 // asking a terminal for its width or its colors, and knowing what the text is about.
 //
 // The package github.com/clipperhouse/displaywidth decides how many cells a character takes and where text may be cut.
-// charmbracelet/x/ansi and lipgloss use it, too. Package text calls it directly, because the output of x/ansi depends
-// on an environment variable (RUNEWIDTH_EASTASIAN). Package text itself implements wrapping, styles and columns. For
-// wrapping, x/ansi would break words at each hyphen, and so divide "client-1". For styles, four escape sequences are
-// enough. Columns begin at fixed cells, so that two reports can be compared line by line; one cell can contain signs in
-// several styles; and columns continue beside wrapped words. A lipgloss table would need a style function for the same
-// result, and would pad each row with spaces.
+// The packages charmbracelet/x/ansi and lipgloss use it, too. Package text calls it directly, because the output of
+// x/ansi depends on an environment variable (RUNEWIDTH_EASTASIAN).
+//
+// Package text itself implements wrapping, styles and columns. It does not use x/ansi for wrapping, because that
+// package breaks words at each hyphen and so would divide "client-1". For styles, four escape sequences are enough.
+// Columns begin at fixed cells, so that two reports can be compared line by line; one cell can contain signs in several
+// styles; and columns continue next to wrapped words. A lipgloss table would need a style function for the same result,
+// and would pad each row with spaces.
 package text
 
 import "strings"

@@ -6,10 +6,10 @@
 // report.
 //
 // A history is first arranged in lanes (lanes.go, arrange.go), which show which client was in which section and under
-// which lease, which keys the servers held, and which faults struck. The text consists of rows (rows.go, fold.go)
-// beside columns (columns.go, text.go, text_legend.go). The picture consists of shapes on a scale (scale.go,
-// true_scale.go, axis.go, chart.go, chart_lanes.go, tips.go). It is written as SVG (chart_svg.go) for a script
-// (chart.js), with the colors of reports/html.
+// which lease, which keys the servers held, and which faults struck. The text consists of rows (rows.go, fold.go),
+// which are laid out in columns (columns.go, text.go, text_legend.go). The picture consists of shapes on a scale
+// (scale.go, true_scale.go, axis.go, chart.go, chart_lanes.go, tips.go). It is written as SVG (chart_svg.go) for a
+// script (chart.js), with the colors of reports/html.
 package timeline
 
 import (
@@ -85,9 +85,10 @@ type section struct {
 	Token   history.Token
 	Shared  bool
 	Ended   history.F // Release, Lost or Crashed; empty if the section was still open when the recording ended
-	// Validity contains the periods, in true time, in which the holder was told that its lock is valid. Each window
-	// lasts from a grant or extension to the end of its validity, but not beyond the call of release. Windows that
-	// touch after an extension are joined. Validity may extend beyond the end of the recording.
+	// Validity contains the periods, in true time, during which the lock is valid according to what the holder knew.
+	// Each window lasts from a grant or extension to the end of its validity, but not beyond the call of release. If an
+	// extension begins a window before the previous window ends, the two are joined. Validity may extend beyond the end
+	// of the recording.
 	Validity []window
 }
 

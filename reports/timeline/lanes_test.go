@@ -151,8 +151,8 @@ func TestFaultsLastAsLongAsTheirKindDoes(t *testing.T) {
 	}
 }
 
-// Jepsen's nemesis reports the start of a fault twice, and its end twice. The timeline shows one fault, and the laws
-// see one.
+// Jepsen's nemesis reports the start of a fault twice, and its end twice. The timeline and the laws treat this as a
+// single fault.
 func TestAFaultToldByReportsIsDrawnOnce(t *testing.T) {
 	var h history.History
 	for i, f := range []history.F{"start-partition", "start-partition", "stop-partition", "stop-partition",

@@ -95,7 +95,7 @@ func TestTheLineIsCutWhereItIsLong(t *testing.T) {
 	}
 }
 
-// boxes returns the shapes that stand for keys in a member's row.
+// boxes returns the shapes that represent keys in a member's row.
 func boxes(c *chart, member history.Process) (all []shape) {
 	var row laneTitle
 	for _, r := range c.Rows {

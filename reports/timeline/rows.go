@@ -96,7 +96,7 @@ type group struct {
 	proof  bool
 }
 
-// longTravel is the time after which a request counts as slow. By then, much may have changed before the request
+// longTravel is the time in transit after which a request counts as slow. Much may change before a slow request
 // arrives.
 const longTravel = history.Time(1e8)
 

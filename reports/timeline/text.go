@@ -52,7 +52,7 @@ func (l *Lanes) draw(p *text.Writer) {
 }
 
 // body draws the rows with the given indices, and the breaks between them. hidden is the number of omitted rows that
-// are too heavy to be omitted silently.
+// have at least the weight of the lightest row shown.
 func (t *table) body(s *storyline, places []int, shown []row) (body []*text.Line, hidden int) {
 	t.lanes.settle(shown)
 	d := &drawing{table: t, near: t.lanes.near(shown), leased: map[[2]int]bool{}}
@@ -89,9 +89,9 @@ func (t *table) body(s *storyline, places []int, shown []row) (body []*text.Line
 	return body, hidden
 }
 
-// settle decides which keys each row shows, and which keys the gap after it shows. A row shows the keys after all
-// events that happen at the same instant and that no later row shows. A gap shows the keys that were there for the
-// longest time.
+// settle decides which keys are shown in each row and in the gap after it. Several events may happen at the instant of
+// a row. The row shows the keys after the last of these events that comes before the next row. Between two rows, the
+// keys may change several times. The gap shows the keys that existed for the longest time.
 func (l *Lanes) settle(shown []row) {
 	events := l.history.Events
 	for i := range shown {
@@ -219,7 +219,7 @@ func (d *drawing) gap(after *row, long history.Time, skipped int) *text.Line {
 // continued returns a row that shows the same state as r but describes no event.
 func (r *row) continued() row { return row{at: r.at, pos: r.pos, keys: r.keys, other: &unusual{}} }
 
-// row draws one row. Its words are wrapped beside the lanes.
+// row draws one row. To the right of the lanes, it wraps the words that describe the row.
 func (d *drawing) row(r *row, words string) []*text.Line {
 	tone := r.tone
 	if r.proof && tone == text.Plain {

@@ -15,7 +15,7 @@ const (
 	leastFilled  = 0.5 // as a share of the width
 )
 
-// readable reports whether a scale satisfies the conditions for a true scale.
+// readable reports whether a scale satisfies the conditions for a true scale, which are described above.
 func (c *chart) readable(s *scale) bool {
 	for i := range c.lanes.clients {
 		lane := &c.lanes.clients[i]

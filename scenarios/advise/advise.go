@@ -7,9 +7,9 @@
 // merely alters the random choices, or if it adds a server that no fault names.
 //
 // A change is rejected if it breaks a promise that the lock kept before, under the same faults or under random faults
-// of all kinds. It is also rejected if no run shows any longer that the lock keeps some promise, or if clients give up
-// on locks that they acquired without the change: a lock that nobody acquires keeps no promise. Violations that no lock
-// can prevent do not count against a change, but they are reported.
+// of all kinds. It is also rejected if, for some promise, none of the runs shows any longer that the lock keeps it, or
+// if clients give up on locks that they acquired without the change: a lock that nobody acquires keeps no promise.
+// Violations that no lock can prevent do not count against a change, but they are reported.
 //
 // Most changes fail soon. Of the changes that seem to keep every promise, the best are confirmed under many more fresh
 // faults. Only a confirmed change is reported to keep every promise.
@@ -18,9 +18,9 @@
 // without any fault, the advice is about the promises that break in that case. For any other file it is about all
 // promises.
 //
-// Goals: every change that is advised has been tried. Changes come from the tables of the format, so a new key is tried
-// without a line of code here. Non-goals: the effort of the people who carry out a change, and changes to what the
-// clients do, because these are not changes to the lock.
+// Goals: every change that is advised has been tried. Changes come from the tables of the format, so a setting that is
+// added to the format is tried without any change to this package. Non-goals: the effort that it takes people to carry
+// out a change, and changes to what the clients do, because these are not changes to the lock.
 package advise
 
 import (
@@ -69,7 +69,7 @@ type Advice struct {
 	Mending  []*Tried       // changes that mend a law, best first
 	Singles  int            // number of changes that were tried alone
 	Pairs    int            // number of pairs of changes that were tried
-	// ByNature gives the reason why no lock can keep a law, for each broken law that no sound change mends.
+	// ByNature maps each broken law that no sound change mends to the reason why no lock can keep it.
 	ByNature map[checker.Law]string
 	// UntriedSingles and UntriedPairs count the changes and pairs that were not tried because of an interruption or the
 	// end of the budget. If some single changes were not tried, the list of pairs is not known.
@@ -306,9 +306,9 @@ func (a *Advice) rank() {
 	slices.SortStableFunc(a.Mending, a.compare)
 }
 
-// unconfirmed returns the changes that have yet to be confirmed. It considers only the changes at the start of Mending,
-// as many as the constant Confirmed says. Among them, it returns the best change, and each other change that seems to
-// keep every promise.
+// unconfirmed returns the changes that have yet to be confirmed. It considers only the first elements of Mending, at
+// most as many as the constant Confirmed says. Among them, it returns the best change, and each other change that seems
+// to keep every promise.
 func (a *Advice) unconfirmed() (list []*Tried) {
 	for i, t := range a.Mending[:min(Confirmed, len(a.Mending))] {
 		if !a.confirmed(t) && (i == 0 || a.seemsToKeep(t)) {

@@ -25,8 +25,8 @@ const (
 
 // castings returns the counterparts to try for some faults. If the servers did not change, the list has one element,
 // nil. Otherwise, the first element keeps faults on the same servers as far as possible, and spares the added servers.
-// In the second element, the faults of the old servers also strike the added servers, which take them in turn. The
-// other elements are drawn at random. If there are few possibilities, all of them occur.
+// In the second element, each added server is also struck by the faults of one of the old servers. The other elements
+// are drawn at random. If there are few possibilities, all of them occur.
 func castings(faults []nemesis.Fault, before, after nemesis.Names) (list []counterparts) {
 	if slices.Equal(before.Servers(), after.Servers()) {
 		return []counterparts{nil}
@@ -107,9 +107,9 @@ func cast(old, changed [][]sim.ProcessID, masters, replicas []int) counterparts 
 	return with
 }
 
-// casting assigns the roles of the members before a change to the members after it. A member either has the role of an
-// old member that a fault strikes, or is unharmed. If there are at least as many members as before, every role is
-// assigned, and added members may have any role. If there are fewer, no role is assigned twice.
+// casting decides which members after a change take the places of the members before it. A role is the place of an old
+// member that a fault strikes. A member without a role is unharmed. If there are at least as many members as before,
+// every role is assigned, and an added member may have any role. If there are fewer, no role is assigned twice.
 type casting struct {
 	before, after int
 	same          bool // the members are the same and keep their roles
@@ -126,8 +126,8 @@ func (c *casting) strike(i int) {
 	}
 }
 
-// assign assigns each role to one member. This is the member that had the role before or, if it no longer exists, the
-// next member without a role.
+// assign assigns each role to one member: to the member that had the role before or, if that member no longer exists,
+// to the next member without a role.
 func (c *casting) assign() []int {
 	roles := slices.Repeat([]int{unharmed}, c.after)
 	for _, s := range c.struck {
@@ -141,7 +141,8 @@ func (c *casting) assign() []int {
 	return roles
 }
 
-// shared is like assign, but also assigns the roles to the added members, in turn.
+// shared assigns the roles as assign does, and also gives each added member the role of an old member: the first added
+// member that of the first old member, and so on.
 func (c *casting) shared() []int {
 	roles := c.assign()
 	for i := c.before; i < c.after; i++ {

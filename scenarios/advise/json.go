@@ -53,7 +53,7 @@ type costJSON struct {
 	Requests float64 `json:"requests"`
 	Servers  int     `json:"servers"`
 	Lease    int64   `json:"lease_ns"` // how long a crashed holder keeps others out
-	// Endless says whether a crashed holder keeps others out forever. If so, lease_ns is 0.
+	// Endless says whether a crashed holder keeps other clients out forever. If so, lease_ns is 0.
 	Endless bool `json:"endless"`
 }
 

@@ -51,9 +51,9 @@ faults:
   - crash redis-1 losing unsynced writes at 500ms, restart after 10ms
 `
 
-// TestProgramsAreOfferedWhatTheyLearnOf: if the clients are programs, the changes that are tried concern only the
-// servers, the resource, and keys whose values are passed to the programs. One of these changes mends a lock whose
-// server loses data.
+// TestProgramsAreOfferedWhatTheyLearnOf checks the advice for clients that are programs. The changes that it tries
+// concern only the servers, the resource, and settings whose values are passed to the programs. One of these changes
+// mends a lock whose server loses data.
 func TestProgramsAreOfferedWhatTheyLearnOf(t *testing.T) {
 	s := ofPrograms(t, forgetful, nil)
 	a, err := Try(context.Background(), s, Options{From: 1, Seeds: 3, Crew: campaign.Crew{Workers: 1}})

@@ -496,8 +496,8 @@ func (a *Report) elsewhereWords() string {
 	return fmt.Sprintf(", in up to %d runs in which they strike servers that the change adds", most)
 }
 
-// freshly returns the number of fresh runs that break the unchanged lock. The number shows how severe the fresh faults
-// are.
+// freshly returns the number of runs under fresh faults that break the unchanged lock. If several laws are broken, it
+// is the number for the law that is broken most often. The report uses it to show how severe the fresh faults are.
 func (a *Report) freshly() (most int) {
 	for _, l := range a.Broken {
 		most = max(most, a.Base.Fresh.violated(l))

@@ -79,8 +79,9 @@ func (t Laws) RateTable(p checker.Promise) document.Table {
 	})
 }
 
-// assess compares the counts of a law with a promise. A violation does not break the promise if the law is not
-// promised or if the cause is excused. If there were only such violations, the assessment has no result.
+// assess compares the counts of a law with a promise. A violation does not break the promise if the law is not promised
+// or if the cause is excused. If the law was violated, but no violation broke the promise, the assessment has no
+// result.
 func (l Law) assess(p checker.Promise) Assessment {
 	switch {
 	case l.Breaks() > 0 && slices.Contains(p.Laws, l.Law):

@@ -411,8 +411,8 @@ func (p *proof) alsoExpired(m []string) string {
 	return ""
 }
 
-// undone checks that a key expired at the first time, and not at the later time to which it had been extended. The
-// regexp groups in m are TIME and TIME.
+// undone checks that a key expired at its earlier deadline, the first time, and not at the second time, to which it had
+// been extended. The regexp groups in m are TIME and TIME.
 func (p *proof) undone(m []string) string {
 	return p.shown("key", func(_ int, e *history.Event) bool {
 		return expired(e) && at(e.Time, m[1]) && p.shown("", func(_ int, o *history.Event) bool {

@@ -15,10 +15,9 @@ import (
 
 // Necessity checks the faults that explanations name, by running the plans again without them.
 //
-// A fault is named in vain (unnecessarily) if, without it, the same law is still violated for the same cause, possibly
-// between other processes. This must be the case both with and without the faults that strike after the violation. A
-// fault is not named in vain if it belongs to a minimal group of named faults such that the law holds without the whole
-// group.
+// A fault is named in vain, that is, unnecessarily, if the same law is still violated without it for the same cause,
+// possibly between other processes. This must be the case both with and without the faults that strike after the
+// violation. A fault is not named in vain if it belongs to a minimal group of named faults without which the law holds.
 //
 // A fault is missing if the explanation names no fault, but the law holds without this fault. This must be the case
 // with the story's seed and with other seeds.

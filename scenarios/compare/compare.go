@@ -92,7 +92,7 @@ var claims = map[string]Claim{
 	"etcd":      {"5-15 ms", "2-8K ops/s"},
 }
 
-// Survival is the outcome for one lock under one trouble, with or without fencing.
+// Survival is the outcome for one lock under one [Trouble], with or without fencing.
 type Survival struct {
 	Trouble  string
 	Fencing  bool

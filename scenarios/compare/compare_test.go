@@ -228,8 +228,8 @@ func TestEveryProtocolIsCompared(t *testing.T) {
 	}
 }
 
-// TestFsyncAlwaysCostsRedlockItsSpeed checks that a Redlock whose servers fsync before each answer takes longer to
-// acquire, by one fsync for each server.
+// TestFsyncAlwaysCostsRedlockItsSpeed checks that acquiring a Redlock takes longer if its servers fsync before each
+// answer: one fsync for each server.
 func TestFsyncAlwaysCostsRedlockItsSpeed(t *testing.T) {
 	p50 := map[string]time.Duration{}
 	for _, row := range comparison(t).Locks {

@@ -50,7 +50,8 @@ const tail = 0.05
 // probability tail. If some search reached its limit, the last run is not a catch. Then the upper bound of p is the one
 // of Clopper and Pearson (Biometrika 26, 1934): n runs have at most d catches with probability tail.
 //
-// The runs are not completely independent, because plans aimed at the same fault-free run share its seed.
+// The runs are not completely independent: plans whose faults strike at events of the same fault-free run share the
+// seed of that run.
 func (e estimate) bounds() (low, high float64) {
 	if e.Runs == 0 {
 		return 1, math.Inf(1)

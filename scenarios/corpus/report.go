@@ -50,8 +50,9 @@ func (m MutantResult) searched() bool {
 		estimated(m.Unaimed).Searches == len(m.Unaimed)
 }
 
-// runs returns the number of runs per catch: the number of runs of the mutant's searches (except those without aimed
-// faults), divided by the number of searches that caught it. If no search caught it, runs returns the number of runs.
+// runs returns the number of runs per catch: the number of runs of the mutant's searches, divided by the number of
+// searches that caught it. It ignores the searches without aimed faults. If no search caught the mutant, runs returns
+// the number of runs.
 func (m MutantResult) runs() int {
 	e := estimated(m.Searches)
 	return int(math.Round(float64(e.Runs) / float64(max(e.Caught, 1))))
@@ -261,7 +262,7 @@ func ratio(a, b float64) string {
 	return "–"
 }
 
-// totals compares the total of all searches with the total of the searches without aimed faults.
+// totals compares the number of runs of all searches with the number of runs of the same searches without aimed faults.
 func (c *Corpus) totals() document.Facts {
 	var e, u estimate
 	worst, name := 0.0, ""

@@ -133,7 +133,7 @@ func (o *Options) search(ctx context.Context, i int) (s outcome, err error) {
 	return s, nil
 }
 
-// take stores the result of the search at the given place.
+// take stores the result of the search that at identifies.
 func (c *Corpus) take(at place, s *outcome) {
 	m := &c.Mutants[at.mutant]
 	list := m.Searches
@@ -243,7 +243,7 @@ func (h ofLock) Do(ctx context.Context, s campaign.Stage, take func(campaign.Par
 	return do(ctx, h.hands, s, take)
 }
 
-// do lets hands carry out a stage. It returns no error if they stopped because ctx is done.
+// do carries out a stage with the given campaign.Hands. It returns no error if the stage stopped because ctx is done.
 func do(ctx context.Context, hands campaign.Hands, s campaign.Stage, take func(campaign.Part) error) error {
 	err := hands.Do(ctx, s, take)
 	if ended := ctx.Err(); ended != nil && errors.Is(err, ended) {

@@ -45,7 +45,7 @@ type Field struct {
 	Name     string
 	Required bool
 	Read     func(ast.Node)
-	// Instead, if set, is the message for a key that is not allowed here. It says where the key belongs.
+	// Instead, if set, is the message for a key that is not allowed in this mapping. It says where the key belongs.
 	Instead string
 	Says    string // meaning of the key
 	Sample  string // a value that the key accepts; empty if the value is a mapping or a list

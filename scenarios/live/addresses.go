@@ -19,8 +19,8 @@ type request struct {
 	instead      string // reply that the client gets instead of the server's reply; empty: the server's reply
 }
 
-// passedSettings lists all settings in the mappings "lock" and "work" that a user's client gets in its environment
-// variables (see work).
+// passedSettings lists the settings in the mappings "lock" and "work" that are passed to a user's client in its
+// environment variables. The method work builds these variables.
 var passedSettings = []string{"lock.name", "lock.ttl", "work.compute", "work.cycles", "work.hold",
 	"work.locks", "work.take"}
 

@@ -426,8 +426,8 @@ func TestAnExtensionThatFailedIsBlamed(t *testing.T) {
 	}
 }
 
-// TestAStallThatMayDecideIsReported checks that a stall of the host is reported if it is longer than a client waits for
-// a reply.
+// TestAStallThatMayDecideIsReported checks that a stall of the host is reported if it is longer than the time for which
+// a client waits for a reply.
 func TestAStallThatMayDecideIsReported(t *testing.T) {
 	s := scenario(t, "set-nx-px", "lock: {protocol: set-nx-px, ttl: 1s, timeout: 80ms}")
 	for stall, want := range map[time.Duration]bool{80 * time.Millisecond: false, 81 * time.Millisecond: true} {

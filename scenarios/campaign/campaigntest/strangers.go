@@ -20,8 +20,8 @@ import (
 type Strangers struct {
 	T      *testing.T
 	Worker func() (campaign.Worker, error) // creates a new worker
-	// Same reports whether two results of the same positions are equal except for parts that may differ. If Same is
-	// nil, the results must be equal byte for byte.
+	// Same reports whether two results of the same positions are equal, apart from details that may differ, such as the
+	// time that they took. If Same is nil, the results must be equal byte for byte.
 	Same func(a, b []byte) bool
 	// Change, if set, changes a part before the search receives it.
 	Change func(campaign.Stage, campaign.Part) campaign.Part
@@ -66,7 +66,8 @@ func (h *Strangers) Do(ctx context.Context, s campaign.Stage, take func(campaign
 	return nil
 }
 
-// made makes a new worker carry out the positions of a part, and returns the result.
+// made returns the result of the positions of p, as carried out by a new worker. Once in ten times, a second new worker
+// carries them out as well, and the test fails if the two results differ.
 func (h *Strangers) made(ctx context.Context, s campaign.Stage, p campaign.Part) ([]byte, error) {
 	make := func() ([]byte, error) {
 		w, err := h.Worker()

@@ -54,8 +54,8 @@ func (r *Row) Differences() (all []difference) {
 	return r.differencesWhere(func(d *difference) bool { return !d.unrecorded() })
 }
 
-// unrecorded returns the laws that cannot be compared. The real servers do not record why keys vanish, so these laws
-// are unchecked there, or their causes are unknown.
+// unrecorded returns the laws that cannot be compared. The real servers do not record why keys vanish, so in the real
+// run these laws are unchecked, or their causes are unknown.
 func (r *Row) unrecorded() []difference { return r.differencesWhere((*difference).unrecorded) }
 
 // unrecorded reports whether the outcomes differ only because the real servers do not record why keys vanish.

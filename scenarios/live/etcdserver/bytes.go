@@ -27,7 +27,7 @@ const bytesPassed = "BYTES"
 // Port returns etcd's port for clients.
 func (Bytes) Port() int { return 2379 }
 
-// Serial returns false, because a piece of bytes can be sent before the previous piece is answered.
+// Serial returns false, because a client may send further bytes before the member has answered the previous ones.
 func (Bytes) Serial() bool { return false }
 
 // Begin returns the callers for a new run.
@@ -159,9 +159,9 @@ func (r *records) pass(in *sim.Incoming) {
 	r.passed = r.passed[max(len(r.passed)-mostPieces, 0):]
 }
 
-// passer returns the first attempt that sent a request to put this value with this lease (rpc.proto, PutRequest). It
-// returns "" if no such request is found, for example because it was compressed. It also returns "" if another attempt
-// has sent the same request.
+// passer returns the first attempt that sent a request to put the value of c with the lease of c (rpc.proto,
+// PutRequest). It returns "" if no such request is found, for example because it was compressed. It also returns "" if
+// another attempt has sent the same request.
 func (r *records) passer(c *change) (of history.Attempt) {
 	request := string(protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), c.Key))
 	if c.Value != "" {

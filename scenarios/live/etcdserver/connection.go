@@ -18,7 +18,7 @@ type request struct {
 	attempt       history.Attempt
 }
 
-// puts reports whether the request may have caused this change.
+// puts reports whether the request may have caused the change c.
 func (q *request) puts(c *change) bool {
 	then, otherwise := q.call.Ops()
 	return slices.ContainsFunc(append(then, otherwise...), func(o etcd.Op) bool {
@@ -164,8 +164,8 @@ func (c *connection) heard(s *conversation, message string) {
 	c.life.m.cluster.records.whenRecorded(response.Revision, func() { c.send(s, key, record(&s.call, message)) })
 }
 
-// send replies to the oldest message that has no response yet. If key is set, the response answers no message, and send
-// pushes it to the client.
+// send passes bytes from the member on to the client. If key is zero, they are the response to the oldest message that
+// has none yet. Otherwise they answer no message, and send pushes them to the client.
 func (c *connection) send(s *conversation, key sim.Key, b []byte) {
 	switch {
 	case c.context.Err() != nil:

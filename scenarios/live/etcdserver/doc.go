@@ -16,9 +16,9 @@
 // Keys that appear and vanish are recorded as the members report them. Each member is watched for all keys, and each
 // revision is recorded once, when the first member reports it; revisions arrive in order. A reply is sent only when all
 // revisions up to the one in its header are recorded. The owner of a key is found among the pending requests: it is the
-// only attempt that puts this value with this lease, or that has sent bytes that contain such a request. A watch
-// reports neither why a key vanishes nor that a lease is extended. Therefore, neither is recorded, and laws and causes
-// that depend on them remain undecided.
+// only attempt that puts the key with the same value and lease, or that has sent bytes that contain such a request. A
+// watch reports neither why a key vanishes nor that a lease is extended. Therefore, neither is recorded, and laws and
+// causes that depend on them remain undecided.
 //
 // # Who can be a member
 //

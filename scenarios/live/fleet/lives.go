@@ -26,7 +26,7 @@ type Lives struct {
 }
 
 // Life is the period between a start of a server and its next stop. It begins before the server's process starts, and
-// is over before the process has ended.
+// ends before the process has ended.
 type Life struct {
 	Context context.Context // done when the life is over
 	lives   *Lives
@@ -35,7 +35,7 @@ type Life struct {
 	ended   chan struct{}   // closed once the process has ended
 }
 
-// ErrOver reports that a life is over, so that it no longer matters what its process does.
+// ErrOver reports that a life has ended, so that it no longer matters what its process does.
 var ErrOver = errors.New("the server's process has ended")
 
 // Begin starts a new life of the server.
@@ -48,7 +48,8 @@ func (l *Lives) Begin(h sim.Host) *Life {
 }
 
 // Boot waits until the process of the previous life has ended, and then calls start. In the first life the process is
-// already running. Boot must be called once, on its own goroutine. If the life is over first, it returns [ErrOver].
+// already running. Boot must be called once, on its own goroutine. If this life ends before that, Boot returns
+// [ErrOver].
 func (x *Life) Boot(start func() error) error {
 	defer close(x.booted)
 	if x.before == nil {
@@ -61,11 +62,11 @@ func (x *Life) Boot(start func() error) error {
 	return start()
 }
 
-// IsOver reports whether the life is over. It may be called on any goroutine.
+// IsOver reports whether the life has ended. It may be called on any goroutine.
 func (x *Life) IsOver() bool { return x.Context.Err() != nil }
 
-// Stop ends the life and its process. After a shutdown the process may end on its own; otherwise Stop kills it. end is
-// a function that changes the server's files as the kind of stop requires. It is called on its own goroutine.
+// Stop ends the life and its process. After a shutdown the process may end on its own; otherwise Stop kills it. Stop
+// calls end on its own goroutine. end changes the server's files as the kind of stop requires.
 func (x *Life) Stop(how sim.Stop, end func() error) {
 	l := x.lives
 	l.end()
@@ -82,8 +83,8 @@ func (x *Life) Stop(how sim.Stop, end func() error) {
 	}()
 }
 
-// Do runs f on the world's goroutine, unless the life is over by then. Everything that the process has already sent to
-// other servers is delivered to the links first. Do may be called on any goroutine.
+// Do runs f on the world's goroutine, unless the life has ended by then. Everything that the process has already sent
+// to other servers is delivered to the links first. Do may be called on any goroutine.
 func (x *Life) Do(f func()) {
 	x.lives.fleet.Do(func() {
 		if !x.IsOver() {
@@ -93,7 +94,7 @@ func (x *Life) Do(f func()) {
 	})
 }
 
-// Watch reports a failure if the process ends on its own. It returns when the life is over. It must run on its own
+// Watch reports a failure if the process ends on its own. It returns when the life ends. It must run on its own
 // goroutine.
 func (x *Life) Watch() {
 	select {
@@ -111,8 +112,9 @@ func (l *Lives) process() <-chan struct{} {
 	return l.Daemon.Ended()
 }
 
-// Explain makes the run fail because of err, unless the life is over. If the process has ended, Explain reports the end
-// instead of err, because the end explains every other error. Explain may be called on any goroutine.
+// Explain makes the run fail because of err, unless the life has ended. If the process has ended, Explain reports the
+// end of the process instead of err, because the end explains every other error. Explain may be called on any
+// goroutine.
 func (x *Life) Explain(err error) {
 	const soon = 3 * time.Second // if the process has not ended by then, it is alive
 	select {
@@ -124,7 +126,7 @@ func (x *Life) Explain(err error) {
 	x.Fail(err)
 }
 
-// Fail makes the run fail because of err, unless the life is over. It may be called on any goroutine.
+// Fail makes the run fail because of err, unless the life has ended. It may be called on any goroutine.
 func (x *Life) Fail(err error) {
 	if !x.IsOver() {
 		x.lives.Fail(err)

@@ -82,7 +82,7 @@ func (l *Loop) Err() error {
 	return l.err
 }
 
-// Late returns how late the host ran events.
+// Late returns the lateness of the events that were run so far.
 func (l *Loop) Late() Lateness { return l.late }
 
 // Run runs events and posted functions until done (if not nil) returns true, Fail was called, or the world's time

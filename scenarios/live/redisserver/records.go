@@ -81,7 +81,7 @@ func touched(said []notice) (names []string) {
 	return names
 }
 
-// story describes effects of one command on a key that cannot be seen from the key's resulting state.
+// story describes those effects of one command on a key that the key's resulting state does not show.
 type story struct {
 	replaced bool // the key is a string that was set to a new value
 	byScore  bool // members were removed by score
@@ -234,9 +234,9 @@ func (r *records) settle(k *store.Key, s *story, commands [][]string) {
 	}
 }
 
-// settleMembers does the work of settle for a key with members, that is, of any type except string. A field that the
-// command names always counts as set. Another field with a new value counts as set only if the server reported that
-// fields were set. A member of a sorted set with a new score always counts as set.
+// settleMembers does the work of settle for a key of any type except string. Such a key has members, for example the
+// fields of a hash. A field that the command names always counts as set. Any other field with a new value counts as set
+// only if the server reported that fields were set. A member of a sorted set with a new score always counts as set.
 func (r *records) settleMembers(k *store.Key, was *store.Entry, s *story, commands [][]string) {
 	d := r.data
 	if was != nil && d.DB.Type(k.Name) != k.Type {

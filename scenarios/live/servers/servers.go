@@ -130,8 +130,8 @@ func readAddresses(path string) (string, error) {
 	return string(text), err
 }
 
-// isPort reports whether a text is a port number. If so, HOST:PORT is an address, and the word before the colon is not
-// one of the prefixes such as env.
+// isPort reports whether text is a port number. If the part after the colon of WORD:PORT is one, WORD is a host, even
+// if it is also one of the prefixes, such as env.
 func isPort(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
 
 // holding returns the choice of servers whose addresses are in a variable or file. text is the argument of --servers
