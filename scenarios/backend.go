@@ -15,7 +15,7 @@ import (
 // Backend describes a kind of lock server: how many a scenario may have, how they are created, and what depends on the
 // kind. Each kind is registered in a separate file, and no other file refers to it.
 type Backend struct {
-	Kind    locks.Backend   // the key under servers, and the prefix of server names: etcd-1 …
+	Kind    locks.Backend   // the key in the servers mapping, and the prefix of server names: etcd-1 …
 	Called  string          // the common name of the servers: "Redis"
 	Place   int             // position in the reference, from 1
 	Most    int             // maximum number of servers

@@ -15,7 +15,7 @@ import (
 // on the protected resource and releases the locks. It records each step as an outside observer sees it.
 type client struct {
 	work     Work
-	task     history.Task  // its number; 0 if it is the only one
+	task     history.Task  // number of the task; 0 if the client has only one
 	locks    []*clientLock // in the order in which the client acquires them
 	library  *locks.Library
 	resource ResourceConfig

@@ -46,7 +46,7 @@ func (s *Servers) masters() int {
 	switch {
 	case s.consensus():
 		return 0
-	case s.Cluster: // each lock has one
+	case s.Cluster: // each lock is on one of the masters
 		return min(s.N, 1)
 	}
 	return s.N

@@ -19,7 +19,7 @@ type scope bool
 
 const (
 	everyone  scope = false
-	oneClient scope = true // a mapping under overrides
+	oneClient scope = true // a mapping inside overrides
 )
 
 // lockSettings contains those settings of the "lock" mapping that have been parsed so far. Settings that depend on

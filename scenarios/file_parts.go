@@ -135,7 +135,7 @@ func (f *file) checkServers() {
 func (f *file) checkProtocol() {
 	d, s := locks.Define(f.lock.config.Protocol), &f.scenario.Servers
 	switch {
-	case d == nil || len(s.asked()) == 0: // missing or wrong, and already reported
+	case d == nil || len(s.asked()) == 0: // the protocol or the servers are missing or wrong, which was reported before
 	case d.Name == locks.FromLibrary && s.Front() == nil:
 		f.Problem(f.inServers[string(s.Backend)], "", "libraries cannot connect to simulated %s servers", s.Backend)
 	case d.Name == locks.FromLibrary:

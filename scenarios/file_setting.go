@@ -120,7 +120,7 @@ type Variable struct {
 	// their own parsing code: clients, lock.protocol and servers.persistence.
 	Form  format.Form
 	Value func(*Scenario, *Client) format.Value
-	Own   bool // the key may also, or only, occur under overrides
+	Own   bool // the key may also, or only, occur inside overrides
 }
 
 // Variables returns all settings that affect a run, in the order of FORMAT.md, except settings whose values are

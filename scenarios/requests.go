@@ -35,7 +35,7 @@ type requestReader struct {
 	values  map[string]history.Attempt // owner values, each with the attempt that sent it first
 	scripts map[string]*script         // keyed by the hash of the script's text
 	conns   map[uint64]*connection
-	asked   map[history.Process]history.Time // Header.Asked
+	asked   map[history.Process]history.Time // the values of Header.Asked
 	first   map[history.Process]history.Time // when each client's first request reached a server
 	between map[history.Process]history.Span // the longest time between two requests of each client
 }

@@ -26,7 +26,7 @@ type Scenario struct {
 	Name    string
 	Summary string
 	Source  string // the published document that describes the situation
-	Path    string // the file that the scenario was read from; empty for the catalogue
+	Path    string // the file that the scenario was read from; empty for a scenario of the catalog
 	text    []byte
 	code    *Code // how to run the lock of a library or of programs; nil: the lock is a protocol of package locks
 

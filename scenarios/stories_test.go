@@ -15,9 +15,9 @@ func TestStoriesNameTheTrueReason(t *testing.T) {
 	const never, slow = "never renewed", "holder outlived its lease (slow work)"
 	for _, test := range []struct {
 		why      string
-		scenario string // a scenario of the catalogue, or the text of a file
+		scenario string // a scenario of the catalog, or the text of a file
 		seed     uint64
-		faults   []string // replaces the faults of a catalogue scenario
+		faults   []string // these replace the faults of a scenario of the catalog
 		law      checker.Law
 		cause    string
 		names    []string // the faults that the story must name

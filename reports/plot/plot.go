@@ -83,7 +83,7 @@ type Line struct {
 	Style
 	Points []Point
 	Name   string // name in the legend; if empty, the line has no entry there
-	Value  string // shown beside a vertical line
+	Value  string // shown next to a vertical line
 	Low    bool   // whether the value is at the line's lower end
 }
 

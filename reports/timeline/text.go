@@ -59,7 +59,7 @@ func (t *table) body(s *storyline, places []int, shown []row) (body []*text.Line
 	breakAt := breakLength(shown)
 	least := lightest(shown)
 	next := 0
-	skip := func(until int) (n int) { // skip counts the omitted rows before until that are heavy enough
+	skip := func(until int) (n int) { // skip counts the omitted rows before until that have at least this weight
 		for ; next < until; next++ {
 			if s.rows[next].weight >= least {
 				n++

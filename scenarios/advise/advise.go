@@ -112,7 +112,7 @@ type Tried struct {
 
 // Breach is one way in which a promise is broken.
 type Breach struct {
-	campaign.Finding        // without a cause if no run shows the law to hold any more
+	campaign.Finding        // without a cause if no run shows any longer that the law holds
 	Of               int    // number of runs; the promise was broken in Finding.Runs of them
 	Nature           string // why no lock can keep the promise; empty if some lock can
 }

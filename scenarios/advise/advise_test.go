@@ -376,7 +376,7 @@ func TestFaultsAreTranslatedToOtherServers(t *testing.T) {
 	for _, c := range []struct {
 		to    *scenarios.Scenario
 		fault string
-		want  string // empty if the fault has no target any more
+		want  string // empty if the fault no longer has a target
 	}{
 		{etcd, "pause client-1 for 3s after acquired", "pause client-1 for 3s after acquired"},
 		{etcd, "jump redis-3 clock by +30s at 1s", "jump etcd-3 clock by +30s at 1s"},

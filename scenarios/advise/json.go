@@ -75,7 +75,7 @@ type changeJSON struct {
 
 type breachJSON struct {
 	Law    checker.Law `json:"law"`
-	Cause  string      `json:"cause"` // empty if no run shows the law to hold any more
+	Cause  string      `json:"cause"` // empty if no run shows any longer that the law holds
 	Runs   int         `json:"runs"`
 	Of     int         `json:"of"`
 	Nature string      `json:"nature"` // why no lock can prevent the breach; empty if a lock may

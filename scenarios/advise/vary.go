@@ -14,7 +14,7 @@ import (
 // other points or on other processes. There may also be one fault fewer, or up to two more. A change that helps only
 // against the exact faults of the given plan does not survive these plans.
 type variation struct {
-	of    []nemesis.Plan // the plan; for a changed lock, also its translations to other servers
+	of    []nemesis.Plan // the given plan; for a changed lock, also its translations to other servers
 	known nemesis.Names
 	// growth is the current TTL of the lock, divided by the original TTL. The durations of faults are multiplied by
 	// this factor, because a fault breaks a lock only if it lasts longer than the lease.

@@ -79,7 +79,7 @@ type Strikes struct {
 	lines  []string // lines of the plan's faults, as a history records them
 	struck []bool
 	under  []bool                  // whether the fault has struck and has not ended yet
-	met    []bool                  // whether the fault struck WhileHeld
+	met    []bool                  // whether the fault struck while it could have an effect (see WhileHeld)
 	busy   map[history.Process]int // number of locks that each client requests or holds
 }
 

@@ -72,7 +72,7 @@ func order(w *Wrongs, s *Story, literal slow.Breach) {
 			if e.Grant.Granted > literal.Broken {
 				wrong("a lease that was granted later", i)
 			}
-		case e.Process == history.Nemesis && e.Type != history.Invoke: // a fault may end later if it began in time
+		case e.Process == history.Nemesis && e.Type != history.Invoke: // a fault may end after the violation
 		case e.Process == history.Nemesis, e.Process == history.Resource,
 			slices.Contains(s.History.Header.Servers, e.Process):
 			if later(i) {

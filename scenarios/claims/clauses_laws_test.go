@@ -451,7 +451,7 @@ func (p *proof) orderSlack(m []string) string {
 // and TIME.
 func (p *proof) leftFree(m []string) string {
 	turn := p.History.Header.Order.Turn
-	free := false // whether a stretch without a grant lasts from the one instant for the stated time
+	free := false // whether a period of the stated length without a grant begins at the stated time
 	for _, e := range append(slices.Clone(p.History.Events), history.Event{Time: p.History.Header.End}) {
 		for _, o := range p.History.Events {
 			free = free || at(o.Time, m[4]) && at(e.Time-o.Time, m[5]) && !p.grantedBetween(m[2], o.Time, e.Time)

@@ -220,7 +220,7 @@ func nearExpiry(events []history.Event, i int, millis history.Time) bool {
 // nearCron reports whether event i happened within the given number of milliseconds after a periodic search for expired
 // keys, if this search found an expired key.
 func nearCron(events []history.Event, i int, millis history.Time) bool {
-	const every = 100 * 1e6 // Redis' default, hz 10 (redis.conf)
+	const every = 100 * 1e6 // Redis's default, hz 10 (redis.conf)
 	at := events[min(i, len(events)-1)].Time
 	return at%every <= millis*1e6 && slices.ContainsFunc(events, func(e history.Event) bool {
 		return e.F == history.KeyGone && e.Why == history.Expired && e.Time <= at && at-e.Time <= every+millis*1e6

@@ -25,7 +25,7 @@ type Corpus struct {
 	First       uint64 // the first seed for each mutant and each lock
 	Seeds       int    // maximum number of runs in one search
 	Starts      int    // number of searches of each mutant
-	Unaimed     bool   // the searches were repeated without aiming faults
+	Unaimed     bool   // whether the searches were repeated without aimed faults
 	Mutants     []MutantResult
 	Slowest     []Rare       // the mutants that took the most runs to catch, if there were several searches
 	Sound       []LockResult // empty if the sound locks were not run

@@ -19,7 +19,7 @@ type Options struct {
 	First   uint64 // first seed for each mutant and each sound lock
 	Seeds   int    // maximum number of runs in one search; 0: do not search for mutants
 	Starts  int    // number of searches of each mutant, which start from seeds that are far apart; at least 1
-	Unaimed bool   // repeat the searches without aiming faults
+	Unaimed bool   // repeat the searches without faults that are aimed at events
 	Sound   int    // total number of runs of all sound locks: 0, or at least one per lock
 	// Crew performs the runs. It reports the number of searches that have ended, and the number of runs of the sound
 	// locks.

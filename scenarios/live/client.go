@@ -35,7 +35,7 @@ type client struct {
 	traced  *traced.Process   // set in virtual time
 	wanted  []string          // in virtual time: what the client asked for and did not get
 	started chan struct{}     // closed when the process has started or has failed to start
-	caller  sim.Caller        // the client as seen by servers with a protocol other than Redis'; otherwise nil
+	caller  sim.Caller        // the client as seen by servers with a protocol other than that of Redis; otherwise nil
 	heard   sim.Time          // when the latest request that such a server has answered was sent
 	*realtime.Guest
 	said tail

@@ -30,9 +30,9 @@ type stage struct {
 	clients []*client
 	zero    sim.Time // start of the scenario
 	servers []sim.ProcessID
-	over    bool              // whether the run is over; from then on, processes end only because the run ends them
+	over    bool              // whether the run has ended; from then on, processes end only because the run ends them
 	masters []sim.Server      // the masters of Redis
-	callers sim.Callers       // the user's clients as seen by servers with a protocol other than Redis'; otherwise nil
+	callers sim.Callers       // the user's clients as seen by servers that do not use the protocol of Redis
 	serial  bool              // whether such servers answer the requests on a connection in order
 	groups  [][]sim.ProcessID // groups of servers that hold the same data
 

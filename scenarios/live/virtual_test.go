@@ -159,7 +159,7 @@ func TestAProgramThatIsStartedByAScript(t *testing.T) {
 	s := inVirtualTime(t, "kleppmann-gc-pause", path)
 	for fault, want := range map[string]checker.Outcome{"pause client-1 for 15s after before-write": checker.Violated,
 		"crash client-1 after before-write": checker.Holds, "pause client-1 for 5s after before-write": checker.Holds} {
-		r, err := planned(t, s, 1, fault) // is made twice
+		r, err := planned(t, s, 1, fault) // a run with seed 1 is performed twice
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +228,7 @@ func TestRunsThatTheirLimitEndsAreEqual(t *testing.T) {
 	s := inVirtualTime(t, "kleppmann-gc-pause", python+" testdata/tasks.py")
 	for n := range uint64(testkit.Size(2, 6, 6)) {
 		r, err := planned(t, s, 1+repeatEvery*n, "cut client-1 client-2 | resource after acquire-start by client-2",
-			"cut client-1 client-2 | redis-1 after acquire-start by client-2") // each is made twice
+			"cut client-1 client-2 | redis-1 after acquire-start by client-2") // each run is performed twice
 		if err != nil || !r.Limited {
 			t.Errorf("run %d: limited: %t, %v", n, r.Limited, err)
 		}
@@ -244,7 +244,7 @@ func TestADifferenceNamesTheCall(t *testing.T) {
 		`time.sleep(int(open("/proc/loadavg").read().split()[-1]) / 1e6); ` +
 		`runpy.run_path("` + worker[1] + `")`
 	s := inVirtualTime(t, "fenced-gc-pause", python+" -c '"+code+"'")
-	const seed = 1 // a run with this seed is made twice
+	const seed = 1 // a run with this seed is performed twice
 	_, err := planned(t, s, seed)
 	var failed *scenarios.CodeError
 	const call = `\S+ client-\d/\d000 clock_nanosleep\(.*\) = 0`

@@ -28,7 +28,7 @@ type Lives struct {
 // Life is the period between a start of a server and its next stop. It begins before the server's process starts, and
 // ends before the process has ended.
 type Life struct {
-	Context context.Context // done when the life is over
+	Context context.Context // done when the life has ended
 	lives   *Lives
 	before  <-chan struct{} // closed once the process of the previous life has ended; nil: there was no previous life
 	booted  chan struct{}   // closed once the process has been started, or certainly will not be

@@ -107,7 +107,7 @@ func (w *watch) run() error {
 }
 
 func (w *watch) say(r report) {
-	_ = w.out.Encode(r) // If nobody reads reports any more, the orders have ended, too.
+	_ = w.out.Encode(r) // If nobody reads reports anymore, the orders have ended, too.
 }
 
 // reap waits for all processes that have ended, and reports those that were started by an order.

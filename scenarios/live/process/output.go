@@ -14,7 +14,7 @@ type output struct {
 	copied chan struct{} // closed once all output has been copied
 
 	mu sync.Mutex
-	to io.Writer // nil once output must not be passed on any more
+	to io.Writer // nil once output must no longer be passed on
 }
 
 // listenTo creates a FIFO for the output of a command, if the command's Output is set.
@@ -40,7 +40,7 @@ func (k *Keeper) listenTo(c *Command) (*output, error) {
 func (o *output) copy() {
 	defer close(o.copied)
 	if o.in != nil {
-		_, _ = io.Copy(o, o.in) // an error means that the output is not needed any more
+		_, _ = io.Copy(o, o.in) // an error means that the output is no longer needed
 		_ = o.in.Close()
 	}
 }

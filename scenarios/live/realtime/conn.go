@@ -20,7 +20,7 @@ type Conn struct {
 	out    Sink
 	secret string // the password for the client's ports
 	wiring *Wiring
-	wire   sim.Wire // set once the connection is accepted, if its protocol is not Redis'
+	wire   sim.Wire // set once the connection is accepted, if its protocol is not that of Redis
 
 	known      bool      // whether the connection belongs to the client: it has given the password, or needs none
 	refusals   int       // number of requests that were refused because the password was missing

@@ -99,7 +99,7 @@ func (f *servers) lines() []string {
 }
 
 // awaitReplicas waits until all replicas have received the data of their masters and will receive further changes. A
-// master sends changes only to a replica that has received the data and has acknowledged something afterwards
+// master sends changes only to a replica that has received the data and has acknowledged something afterward
 // (replicaPutOnline in replication.c).
 func (f *servers) awaitReplicas() error {
 	for _, group := range f.Groups {

@@ -124,7 +124,7 @@ func TestRecordsTellWhatStands(t *testing.T) {
 func audit(t *testing.T, c *client, seed uint64, renames map[history.Attempt]bool) bool {
 	c.conn = 1
 	for _, k := range []string{"a", "b", "c", "d", "h"} {
-		c.sendAs("", "PERSIST", k) // keys must not expire any more
+		c.sendAs("", "PERSIST", k) // from now on, keys must not expire
 	}
 	stands := account(t, recorded(c.w))
 	found := 0

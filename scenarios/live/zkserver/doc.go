@@ -8,7 +8,7 @@
 // SIGSTOP, and a crash is kill -9. To make a wall clock jump, a small library is loaded into the process (package
 // process).
 //
-// What members send each other, during elections and afterwards, also travels over the simulated links. A Java program
+// What members send each other, during elections and afterward, also travels over the simulated links. A Java program
 // can be configured to connect through a SOCKS proxy, and package fleet provides a proxy for each member.
 //
 // Every process on the machine can connect to a member. Therefore all znodes belong to a superuser, whose password only
