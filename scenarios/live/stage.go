@@ -32,7 +32,7 @@ type stage struct {
 	servers []sim.ProcessID
 	over    bool              // whether the run has ended; from then on, processes end only because the run ends them
 	masters []sim.Server      // the masters of Redis
-	callers sim.Callers       // the user's clients as seen by servers that do not use the protocol of Redis
+	callers sim.Callers       // the user's clients, for servers with a protocol other than that of Redis; otherwise nil
 	serial  bool              // whether such servers answer the requests on a connection in order
 	groups  [][]sim.ProcessID // groups of servers that hold the same data
 
