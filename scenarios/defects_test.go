@@ -327,7 +327,7 @@ func TestEveryModeOfExtensionIsShown(t *testing.T) {
 	}
 }
 
-// A write that waits for a slow fsync may take effect after the period of slow fsyncs. The fault counts as over only
+// A write that waits for a slow fsync may take effect after the period of slow fsyncs. The fault counts as ended only
 // after that write, so no client has to make progress before then.
 func TestSlowFsyncsAreOverWhenTheLastOneIs(t *testing.T) {
 	s := parseText(t, `name: x

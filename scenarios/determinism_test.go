@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// allSeeds is the number of seeds with which the golden file has runs of each scenario.
+// allSeeds is the number of runs of each scenario in the golden file, one for each seed.
 const allSeeds = 3
 
 // fingerprints performs a set of runs and returns one line for each, with the run's digest and a hash of its history.

@@ -73,7 +73,7 @@ func TestEveryLawIsBrokenAndKeptInEachFamily(t *testing.T) {
 	}
 }
 
-// cannotBreak reports whether an outcome of a law is impossible for all locks on servers of a family in a simulation.
+// cannotBreak reports whether no lock on servers of the family f can have the given outcome of a law in a simulation.
 // For example, etcd's revision never goes back. Fairness has no outcome for a lock that promises no order.
 func cannotBreak(f string, law checker.Law, o checker.Outcome) bool {
 	if law == checker.Fairness {

@@ -225,8 +225,8 @@ func (f *file) checkTasks(d *locks.Definition, l *lockSettings, w *Work, in form
 	}
 }
 
-// checkTasksOfLibrary reports an error for a client with several tasks whose lock is a Go library, if the lock is fair
-// or if the tasks' requests cannot be distinguished.
+// checkTasksOfLibrary checks a client with several tasks whose lock is a Go library. It reports an error if the lock is
+// fair, or if the requests of the tasks cannot be distinguished.
 func (f *file) checkTasksOfLibrary(d *locks.Definition, l *lockSettings, place format.Place) {
 	s := &f.scenario.Servers
 	if s.Front() == nil {

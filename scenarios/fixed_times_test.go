@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// fixed is a constant in the code that is a time or a number of heartbeats, with the name of its file.
+// fixed is a time, or a number of heartbeats, that is a constant in the code, with the name of the file.
 type fixed struct{ value, file string }
 
 // explained explains, for each time in the code that has no effect on runs, why it has none.

@@ -27,8 +27,8 @@ func TestWhatAServiceLosesDependsOnItsMembers(t *testing.T) {
 		// lower.
 		{"zookeeper", "{protocol: zookeeper, ttl: 4s}", "3s", checker.TokenWentBack, ""},
 		{"kubernetes", "{protocol: lease-object}", "12s", checker.TokenRepeated, ""},
-		// Here the release compares the revision at which the key was set. After the crash, revisions start over at 1,
-		// so another client's key can have the same revision.
+		// In this case, the release compares the revision at which the key was set. After the crash, revisions start
+		// over at 1, so another client's key can have the same revision.
 		{"etcd", "{protocol: etcd, ttl: 4s, line: one-key}", "3s", checker.TokenRepeated,
 			checker.RemovedByNonOwner},
 	} {

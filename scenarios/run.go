@@ -333,9 +333,9 @@ func (r *Runner) messages() int {
 	return n
 }
 
-// attempts returns the number of attempts to acquire a lock that the clients have made, and how many of these attempts
-// found that another client held the lock. Both are 0 if the run has a Host, because the attempts of code outside the
-// simulation are not counted.
+// attempts returns how many attempts to acquire a lock the clients have made, and in how many of them another client
+// held the lock. Both numbers are 0 if the run has a Host, because the attempts of code outside the simulation are not
+// counted.
 func (r *Runner) attempts() (made, taken int) {
 	if r.host != nil {
 		return 0, 0

@@ -19,8 +19,8 @@ faults:
   - cut zookeeper-2 | zookeeper-1 zookeeper-3 after acquired by client-2 for 30s
 `
 
-// With its default settings, a member of ZooKeeper that is cut off answers its client for up to ten seconds, although
-// the leader ends the session after five. If the member stops serving before the session ends, no client is misled.
+// With its default settings, a ZooKeeper member that is cut off answers its client for up to ten seconds. However, the
+// leader ends the session after five seconds. If the member stops serving before the session ends, no client is misled.
 func TestMemberThatIsCutOffServesUntilItMissesItsLeader(t *testing.T) {
 	longer := strings.Replace(strings.Replace(cutMember, "SERVERS", "{zookeeper: 3}", 1), "ttl: 5s", "ttl: 15s", 1)
 	for seed := range uint64(10) {

@@ -35,7 +35,7 @@ func asked(t *testing.T, servers, command string, who sim.ProcessID) string {
 }
 
 // TestServersAreSetForClientsOfOnesOwn checks the effect of the settings in ofOwnClients. Runs of modeled locks do not
-// show it.
+// show this effect.
 func TestServersAreSetForClientsOfOnesOwn(t *testing.T) {
 	for _, c := range []struct{ servers, command, want string }{
 		{"{redis: 1}", "INFO server", "redis_version:7.0.15"},

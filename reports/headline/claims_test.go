@@ -16,8 +16,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/claims"
 )
 
-// TestEveryNumberOfAHeadlineIsRight computes from the history how many clients were inside together, for how long, and
-// how many other laws held, and compares this with the headline. A headline may contain no other numbers.
+// TestEveryNumberOfAHeadlineIsRight computes from the history how many clients were inside the critical section
+// together, for how long, and how many other laws held, and compares these numbers with the headline. A headline may
+// contain no other numbers.
 func TestEveryNumberOfAHeadlineIsRight(t *testing.T) {
 	rounds := testkit.Size(1, 2, 30)
 	w, headlines, numbers := claims.NewWrongs(t), 0, 0

@@ -95,8 +95,8 @@ func (s *story) recorded() history.Time {
 	return until
 }
 
-// overlap returns how long the holders were inside together. This is the time from the last entry until the first of
-// them left. over is false if none of them left.
+// overlap returns how long the holders were inside the critical section together: from the last entry until the first
+// of the holders left. over is false if none of them left.
 func (s *story) overlap() (long history.Time, over bool) {
 	met := s.f.At
 	then := &s.h.Events[met]

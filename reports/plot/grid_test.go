@@ -14,7 +14,6 @@ func inside(shape []Point, at Point) bool {
 	return in
 }
 
-// square returns a grid with one square. On each side of the square, the place at which the rank changes is given.
 // square returns a grid with one square, whose crossing on each side is given.
 func square(ranks ...int) *Grid {
 	return &Grid{X: []float64{0, 10}, Y: []float64{0, 10}, Rank: ranks,

@@ -233,7 +233,7 @@ func (a *arranger) enter(pos int, e *history.Event, c int) {
 }
 
 // section finds the open section that a client's event refers to. An event without an attempt refers to the client's
-// only open section of that lock.
+// only open section of the event's lock.
 func (a *arranger) section(e *history.Event) (holding, *section) {
 	key := holding{e.Process, e.Lock, e.Attempt}
 	if r, ok := a.sections[key]; ok {
@@ -386,8 +386,8 @@ func (a *arranger) key(pos int, e *history.Event) {
 	}
 }
 
-// forget ends the copies of keys on members that lose their disk, for services with one replicated log. It is needed
-// because no event records the individual keys that such a member loses.
+// forget handles an event at which members of a service with one replicated log lose their disk. It ends the copies of
+// keys on these members, because no event records the individual keys that such a member loses.
 func (a *arranger) forget(pos int, e *history.Event) {
 	if s := a.l.history.Header.Service; !s.Kind().OneLog {
 		return

@@ -25,8 +25,8 @@ type describer struct {
 	// Locks lists the locks in use. Servers may also record keys that belong to none of these locks. Such keys are
 	// called by their names. If Locks is nil, all keys belong to a lock.
 	Locks []history.Lock
-	// Bounded lists keys that were set without an expiry but got one at the same instant. A script that increments a
-	// counter and then sets the expiry does this, for example. Bounded maps the event that set the key to the time at
+	// Bounded contains the keys that were set without an expiry but got one at the same instant, for example by a
+	// script that increments a counter and then sets the expiry. It maps the event that set the key to the time at
 	// which the key expires.
 	Bounded map[*history.Event]history.Time
 	// Registers is the number of registers in a history of operations on registers, which has no locks.

@@ -242,8 +242,8 @@ func (l *Lanes) instant(at history.Time) string {
 	return l.clock(at) + " s"
 }
 
-// outlived returns the sections that continued after the validity last reported to their clients, each with the time at
-// which that validity ended.
+// outlived returns the sections that continued after the lock had ceased to be valid, as far as their clients knew. For
+// each section, it gives the time at which the validity ended.
 func (l *Lanes) outlived() []outliving {
 	var out []outliving
 	for c := range l.clients {

@@ -91,7 +91,7 @@ func (t *table) body(s *storyline, places []int, shown []row) (body []*text.Line
 
 // settle decides which keys are shown in each row and in the gap after it. Several events may happen at the instant of
 // a row. The row shows the keys after the last of these events that comes before the next row. Between two rows, the
-// keys may change several times. The gap shows the keys that existed for the longest time.
+// keys may change several times. The gap shows the keys as they were for the longest time.
 func (l *Lanes) settle(shown []row) {
 	events := l.history.Events
 	for i := range shown {

@@ -272,7 +272,7 @@ func (a *Advice) tryAll(ctx, searching context.Context) error {
 // seem to keep every promise.
 const Confirmed = 3
 
-// confirm sorts the changes and runs the first ones under many more fresh plans. It repeats this until the order no
+// confirm sorts the changes and runs the best ones under many more fresh plans. It repeats this until the order no
 // longer changes.
 func (a *Advice) confirm(ctx context.Context) error {
 	for {

@@ -107,9 +107,9 @@ func cast(old, changed [][]sim.ProcessID, masters, replicas []int) counterparts 
 	return with
 }
 
-// casting decides which members after a change take the places of the members before it. A role is the place of an old
-// member that a fault strikes. A member without a role is unharmed. If there are at least as many members as before,
-// every role is assigned, and an added member may have any role. If there are fewer, no role is assigned twice.
+// casting decides which members after a change take the places of the members before the change. A role is the place of
+// an old member that a fault strikes. A member without a role is unharmed. If there are at least as many members as
+// before, every role is assigned, and an added member may have any role. If there are fewer, no role is assigned twice.
 type casting struct {
 	before, after int
 	same          bool // the members are the same and keep their roles

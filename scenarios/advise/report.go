@@ -209,8 +209,8 @@ func (a *Report) untried() string {
 	return fmt.Sprintf("%s. Not tried: %s.", why, text.Join(left, " and "))
 }
 
-// kept says in how many runs a change keeps every promise, which promises are still broken as before or cannot be kept
-// by any lock, and which faults no longer have a target.
+// kept says in how many runs a change keeps every promise. It also lists the promises that are still broken as before
+// or that no lock can keep, and the faults that no longer have a target.
 func (a *Report) kept(t *Tried) string {
 	natural := func(b Breach) bool { return b.Nature != "" }
 	asBefore := func(b Breach) bool { return b.Nature == "" }

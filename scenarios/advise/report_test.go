@@ -50,8 +50,8 @@ func TestAdviceFitsTheScreen(t *testing.T) {
 	}
 }
 
-// The first sentence may say that every promise is kept only if the table below it says so, too. Each number in the
-// sentence must be the number of runs of a trial.
+// The first sentence may say that every promise is kept, but only if the table below it says so, too. Each number in
+// the sentence must be the number of runs of a trial.
 func TestConclusionsAgreeWithTheTable(t *testing.T) {
 	trial := func(n int) Trial { return Trial{Runs: n} }
 	cause := func(law checker.Law, kind checker.CauseKind, runs, of int, nature string) Breach {

@@ -25,7 +25,7 @@ import (
 type tallied = campaign.Finding
 
 // Cost is the cost of a lock: how long an undisturbed client takes to acquire it, how many requests and servers it
-// needs, and how long a crashed holder keeps others out (Lease).
+// needs, and how long a crashed holder keeps other clients out (Lease).
 type Cost struct {
 	Acquire  time.Duration // median acquire time
 	Requests float64       // number of requests to lock servers, for each lock acquired and released
@@ -236,8 +236,8 @@ func (w *worker) runOthers(ctx context.Context) error {
 }
 
 // everyday returns the plans that every lock must survive. The first plan has no faults. In the others, a server is
-// gone forever, a client is cut off for longer than a lease, or a client crashes at a point at which it leaves the most
-// keys behind. A lock that is exclusive only because nobody can acquire it fails under these plans.
+// gone forever, a client is cut off for longer than a lease, or a client crashes at the point at which it leaves the
+// most keys behind. A lock that is exclusive only because nobody can acquire it fails under these plans.
 func (w *worker) everyday() (plans []nemesis.Plan) {
 	known := w.tried.scenario.Targets()
 	var masters []sim.ProcessID

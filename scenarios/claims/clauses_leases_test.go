@@ -258,8 +258,8 @@ func (p *proof) releaseCalled(m []string) string {
 	return "it called no release then"
 }
 
-// ends maps each text about the removal of a key to the possible reasons in the history. losses maps the reasons why a
-// key was lost to texts.
+// ends maps each text about the removal of a key to the possible reasons in the history. losses maps each reason why a
+// server lost a key to a text.
 var (
 	ends = map[string][]history.Why{
 		"expired": {history.Expired}, "had expired": {history.Expired}, "was deleted": {history.Deleted},

@@ -49,7 +49,8 @@ func moments(h *history.History, f func(*history.Time)) {
 	}
 }
 
-// onHistories judges the histories of many runs, before and after a change, and passes both verdicts to compare.
+// onHistories judges the histories of many runs, before and after a change, and passes both verdicts to the function
+// compare.
 func onHistories(t *testing.T, relation string, few, many int, change func(*history.History) *history.History,
 	compare func(t *testing.T, h *history.History, was, is checker.Verdict)) {
 	t.Helper()

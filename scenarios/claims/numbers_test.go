@@ -81,7 +81,7 @@ func (p *proof) begin(f checker.Finding, literal slow.Verdict) {
 // wrong is a number in an explanation that is not correct.
 type wrong struct{ kind, what string }
 
-// lease is a period in which a client was in its critical section and had been told that its lock was valid.
+// lease is a period in which a client was in its critical section and its lock was valid, as far as the client knew.
 type lease struct {
 	of       *Section
 	at       int // index of the event that states the lease

@@ -43,7 +43,7 @@ func newTally(t *testing.T, relation string) *tally {
 
 func (n *tally) done() { n.tried++ }
 
-// subjects returns the scenarios of the catalog and the locks of the corpus. Unless tests run at full size, it returns
+// subjects returns the scenarios of the catalog and the locks of the corpus. If this is not a full test, it returns
 // only some of them, chosen by the name of the test.
 func subjects(t *testing.T) (list []*scenarios.Scenario) {
 	t.Helper()

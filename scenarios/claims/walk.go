@@ -81,7 +81,7 @@ var acceptedOf sync.Map // maps names, as text, to usage lines
 
 func (w *Walk) seed(n uint64) { w.dice = rand.New(rand.NewPCG(n, 0x636c61696d73)) }
 
-// Plan returns the plan of a seed. Its run uses the same seed. The same seed always gives the same plan.
+// Plan returns the plan for the run with the given seed. The same seed always gives the same plan.
 func (w *Walk) Plan(seed uint64) nemesis.Plan {
 	w.seed(seed)
 	for {

@@ -73,7 +73,7 @@ func (w *Wrongs) Count(prefix string) (n int) {
 	return n
 }
 
-// mostLogged is the maximum number of cases of each kind to log; list.txt has the complete list.
+// mostLogged is the maximum number of cases of each kind that are logged; list.txt has the complete list.
 const mostLogged = 10
 
 // report logs the cases of each kind, the most frequent kind first, and writes list.txt.

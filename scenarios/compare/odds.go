@@ -14,9 +14,9 @@ import (
 )
 
 // Odds is the probability that a Redlock loses mutual exclusion if each of its servers loses the lock with a given
-// probability. It is both measured and computed by a formula. A server is either a master-replica pair that may lose
-// the lock in a failover (a claim of Alibaba Cloud in STATEMENTS.md), or a server without persistence that loses it in
-// a restart.
+// probability. It is both measured and computed by a formula. A server is either a master-replica pair, which may lose
+// the lock in a failover (a claim of Alibaba Cloud in STATEMENTS.md), or a server without persistence, which may lose
+// it in a restart.
 type Odds struct {
 	Servers int     // N: number of servers, 1 to MaxOddsServers
 	Quorum  int     // q: number of servers that must grant the lock, 1 to N

@@ -80,9 +80,9 @@ func TestTheEstimatesAreThoseOfTheReport(t *testing.T) {
 
 var interval = regexp.MustCompile(`[0-9][0-9,]*–[0-9][0-9,]*`)
 
-// telling reports whether a few searches for a row's mutant are enough to show whether the search has become worse.
-// This is the case if the mutant is caught within few runs, and if more runs are needed without aimed faults, that is,
-// without faults that strike at an event of a fault-free run.
+// telling reports whether a few searches for a row's mutant are enough to show whether the search has become worse. For
+// this, the mutant must be caught within few runs, and more runs must be needed without aimed faults. An aimed fault
+// strikes at an event of a fault-free run.
 func telling(row string) bool {
 	is := interval.FindAllString(row, 2)
 	return len(is) == 2 && ends(is[0])[1] <= 30 && ends(is[0])[1] < ends(is[1])[0]

@@ -143,7 +143,7 @@ func (c *Corpus) soundRuns() int {
 	return n
 }
 
-// caught returns the mutants that were caught, ordered by the number of runs that this took.
+// caught returns the mutants that were caught, ordered by the number of runs that it took to catch them.
 func (c *Corpus) caught() []MutantResult {
 	list := slices.DeleteFunc(slices.Clone(c.Mutants), func(m MutantResult) bool { return !m.caught() })
 	slices.SortStableFunc(list, func(a, b MutantResult) int { return a.runs() - b.runs() })

@@ -18,7 +18,7 @@ import (
 // fewOptions are the options for a short run of the corpus.
 var fewOptions = Options{First: 5, Seeds: 2, Starts: 1, Sound: 44}
 
-// someMutants leaves out most mutants until the test ends, unless tests run at full size.
+// someMutants leaves out most mutants until the test ends. In a full test, it leaves out none.
 func someMutants(t *testing.T) {
 	t.Helper()
 	all := mutants

@@ -21,7 +21,7 @@ type metric struct {
 	unit string // the same as checker.Metric.Unit
 	// perProcess is set if the metric also exists for each client. {process="client-1"} is then appended to its name.
 	perProcess bool
-	// zeroWithout is set if the metric is zero, and not unknown, when there are no samples.
+	// zeroWithout is set if the metric has the value zero, and is not unknown, when there are no samples.
 	zeroWithout bool
 }
 

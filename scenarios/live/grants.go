@@ -201,8 +201,8 @@ func (st *stage) follow() {
 	})
 }
 
-// grant combines the grants that the servers have given so far into one grant. The combined grant begins when the reply
-// arrived that completed a quorum, because the client may have decided then that it holds the lock. ok is false if no
+// grant combines the grants that the servers have given so far into one grant. The lock counts as granted at the time
+// at which a quorum had granted it, because the client may have decided then that it holds the lock. ok is false if no
 // server has granted the lock.
 func (h *hold) grant(w *sim.World, quorum int, r *report) (g sim.Grant, ok bool) {
 	var since, until sim.Time = history.Never, history.Never

@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Loop represents the world's goroutine. Do makes it run f once, or never if the run is over. Functions passed by the
+// Loop represents the world's goroutine. Do makes it run f once, or never if the run has ended. Functions passed by the
 // same goroutine run in order.
 type Loop interface{ Do(f func()) }
 

@@ -106,8 +106,8 @@ func (s *Shim) write(field int, values ...int64) error {
 	return err
 }
 
-// farOff is the maximum accepted difference between the wall clocks of the process and of its simulated server, if no
-// library is loaded that changes the clock of the process.
+// farOff is the maximum accepted difference between the wall clock of the process and that of its simulated server. It
+// applies if no library is loaded that changes the clock of the process.
 const farOff = time.Second
 
 // SetClocks sets the clocks of the process to the clocks of its simulated server.

@@ -250,7 +250,7 @@ func (c *Conn) reset() {
 
 // The methods below implement sim.Endpoint.
 
-// Opened sends the requests that have waited for the connection. If no server listens or the host did not answer, it
+// Opened sends the requests that have waited for the connection. If no server listens or the host does not answer, it
 // ends the connection.
 func (c *Conn) Opened(s sim.Status) {
 	if o, waits := c.out.(opener); waits {

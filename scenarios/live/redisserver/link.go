@@ -146,8 +146,8 @@ func (l *link) await(want int, stop <-chan struct{}) (pushes [][]byte, answer []
 	}
 }
 
-// setAwaited records whether a goroutine waits for a reply. If a value has arrived just before the wait ended,
-// setAwaited calls idle.
+// setAwaited records whether a goroutine waits for a reply. If a value arrived just before the wait ended, setAwaited
+// calls idle.
 func (l *link) setAwaited(is bool) {
 	l.mu.Lock()
 	l.awaited = is

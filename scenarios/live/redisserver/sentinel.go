@@ -183,8 +183,8 @@ func (s *Server) named(raw []byte, commands ...[]string) []byte {
 
 // order makes the Sentinel promote a given replica. A Sentinel chooses by priority among the healthy replicas, so order
 // gives a priority to this replica only. Once the Sentinel knows the priorities, order asks it for a failover. The
-// Sentinel aborts a failover if a replica does not answer for a moment, so order asks until the failover has happened.
-// order must run on its own goroutine. It returns when the Sentinel ends.
+// Sentinel aborts a failover if a replica does not answer for a moment, so order repeats the request until the failover
+// has happened. order must run on its own goroutine. It returns when the Sentinel ends.
 func (n *watcher) order(x *life, to sim.ProcessID) {
 	w, err := n.s.at.dial()
 	if err != nil {
@@ -221,7 +221,7 @@ func (n *watcher) prefer(g *group, to sim.ProcessID) {
 	}
 }
 
-// prefers reports whether the Sentinel knows the given replica as the only replica that it can choose.
+// prefers reports whether the Sentinel knows that the given replica is the only one that it can choose.
 func (n *watcher) prefers(replicas resp.Value, to sim.ProcessID) bool {
 	knows := false
 	for _, r := range replicas.List {

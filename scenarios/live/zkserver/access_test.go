@@ -112,7 +112,7 @@ func dial(t *testing.T, host string, port int) net.Conn {
 }
 
 // TestStrangersChangeNothing checks that a session without the run's password can neither read nor change a znode, and
-// that it cannot create one, neither at the root nor below another znode.
+// cannot create one at the root or below another znode.
 func TestStrangersChangeNothing(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	e := launched(t, 1)
