@@ -260,8 +260,8 @@ func (s *section) remaining() time.Duration {
 	return least
 }
 
-// update reads the resource, computes, and writes. It does not write if its hold of the lock is shared with other clients.
-// If early is true, it releases the section's locks before it writes.
+// update reads the resource, computes, and writes. It does not write if its hold of the lock is shared with other
+// clients. If early is true, it releases the section's locks before it writes.
 func (s *section) update(early bool) bool {
 	if !s.valid() {
 		return false
