@@ -103,7 +103,7 @@ func (t *table) shrink() {
 	t.form(t.bar, false, t.tracks, t.keys)
 }
 
-// form computes the columns.
+// form computes the widths and positions of the columns for the given layout.
 func (t *table) form(bar int, named bool, tracks, keys []history.Lock) {
 	t.bar, t.tracks, t.keys = bar, tracks, keys
 	t.clients = slices.Sorted(slices.Values(t.ranked))

@@ -264,8 +264,8 @@ func pick(t history.Type, invoke, ok, otherwise int16) int16 {
 	return otherwise
 }
 
-// weighCall returns the weight of a client's call. Reads and writes get a low weight if the resource records them as
-// well, unless they were slow.
+// weighCall returns the weight of a client's call. A read or write gets a low weight if the resource records it as well
+// and the call was not slow.
 func (s *storyline) weighCall(pos int, e *history.Event) int16 {
 	if !s.applies {
 		return pick(e.Type, weightRoutine, weightEffect, weightEffect)

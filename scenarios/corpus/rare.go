@@ -190,7 +190,7 @@ func (t *striker) drawn(k nemesis.Kind, within time.Duration) (all []nemesis.Fau
 }
 
 // messages returns copies of the fault that strike requests and answers of the fault-free run, one for each message. If
-// there are more messages than the constant tries, it uses only as many messages as tries, spread evenly.
+// there are too many messages, it uses only some of them, spread evenly: as many as the constant tries says.
 func (t *striker) messages(f nemesis.Fault, seed uint64) (all []nemesis.Fault, err error) {
 	runner := scenarios.NewRunner(t.scenario)
 	runner.ReportSent(true)

@@ -57,7 +57,7 @@ var says = regexp.MustCompile(`(?m)^etcd Version: (\d+)\.(\d+)`)
 // oldest is the oldest supported version of etcd. It supports all calls that this package makes.
 var oldest = process.Release{3, 4}
 
-// look checks whether a supported etcd is installed.
+// look returns an error if no supported etcd is installed.
 func look() error {
 	if _, err := exec.LookPath(program); err != nil {
 		return errNoServer

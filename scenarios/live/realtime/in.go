@@ -31,7 +31,7 @@ func NewIn(socket *net.TCPConn, post func()) *In {
 	return b
 }
 
-// Run reads from the socket until its end.
+// Run reads from the socket until the connection ends.
 func (b *In) Run() {
 	for {
 		err := b.raw.Read(func(fd uintptr) bool {

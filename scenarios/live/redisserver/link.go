@@ -173,8 +173,8 @@ func (l *link) keepTransaction(name string, r *request, answer []byte) {
 	}
 }
 
-// subscriptions contains the commands that get one reply for each of their channels. kind is the kind of channel. ends
-// is set if the command ends subscriptions.
+// subscriptions contains the commands that get one reply for each channel that they name. kind says what the command
+// subscribes to. ends is set if the command ends subscriptions.
 var subscriptions = map[string]struct {
 	kind string
 	ends bool
