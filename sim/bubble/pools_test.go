@@ -23,7 +23,7 @@ func TestPoolsAreEmptied(t *testing.T) {
 			pools[i].Put(&values[round])
 		}
 		if round == 1 {
-			runtime.GC() // now the values are those that were not used lately
+			runtime.GC() // the values in the pools now count as not used lately
 			pools[0].Put(&values[round])
 		}
 		EmptyPools()

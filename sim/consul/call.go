@@ -220,7 +220,7 @@ const (
 	MaxTTL = 24 * time.Hour
 
 	serfHealth = "serfHealth"
-	// inSeconds is a limit: a lock delay that is given as a number below it is in seconds (lockDelayMinThreshold).
+	// inSeconds is the limit below which a lock delay that is given as a number is in seconds (lockDelayMinThreshold).
 	inSeconds = 1000
 )
 

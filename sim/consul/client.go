@@ -50,9 +50,9 @@ func ReleaseKey(key, session, value string) http1.Request {
 // DeleteKey returns the request that deletes a key, regardless of which session holds the key.
 func DeleteKey(key string) http1.Request { return http1.Request{Method: "DELETE", URI: path(key)} }
 
-// GetKey returns the request that reads a key. If consistent is true, it asks for Consul's consistency mode of this
-// name. If index is not 0, the reply comes once the key's index exceeds the given one, or once wait has passed. A wait
-// of 0 means the server's default.
+// GetKey returns the request that reads a key. If consistent is true, the read uses Consul's consistency mode of the
+// same name. If index is not 0, the server replies once the key's index exceeds it, or once wait has passed. If wait is
+// 0, the server uses its default.
 func GetKey(key string, consistent bool, index uint64, wait time.Duration) http1.Request {
 	var options []string
 	if consistent {

@@ -31,9 +31,9 @@
 // again, and with it all lock delays, because there are no snapshots.
 //
 // Known differences: connections between servers never break. So a member notices the loss of the leader only when
-// another one is elected. Only then do the requests fail that the member has forwarded. Each leader proposes the end of
-// a session only once, since the log does not lose proposals, whereas Consul repeats the proposal. There are no health
-// checks, as explained above.
+// another one is elected. Only then do the requests that the member has forwarded to the old leader fail. Each leader
+// proposes the end of a session only once, since the log does not lose proposals, whereas Consul repeats the proposal.
+// There are no health checks, as explained above.
 //
 // # Records
 //

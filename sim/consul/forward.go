@@ -29,7 +29,7 @@ type answer struct {
 // pending is a call that the leader has not answered yet.
 type pending struct {
 	ask
-	sent bool // it has been sent to a leader
+	sent bool // the call has been sent to a leader
 	to   *sim.Incoming
 }
 
@@ -147,7 +147,7 @@ func (s *server) decide(m *raft.Member, a ask) {
 		s.renew(m, x)
 		s.recordProlonged(m, x, a.attempt)
 		answerWith(&reply{code: 200, body: encode([]*session{x}), json: true})
-	// checked before the command is proposed (kvsPreApply)
+	// Consul checks the lock delay before it proposes the command (kvsPreApply).
 	case a.op == opAcquire && s.delays[a.call.key] > m.Monotonic():
 		answerWith(&reply{code: 200, body: "false", json: true})
 	default:

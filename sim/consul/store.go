@@ -28,7 +28,7 @@ type entry struct {
 	CreateIndex uint64
 	ModifyIndex uint64
 
-	owner history.Attempt // the attempt that has acquired it; empty if it is not locked
+	owner history.Attempt // the attempt that acquired the key; empty if the key is not locked
 }
 
 // session is a session (structs.Session). The fields are in the order of Consul's JSON.
@@ -44,10 +44,10 @@ type session struct {
 	CreateIndex   uint64
 	ModifyIndex   uint64
 
-	ttl     time.Duration // 0 if only a request can end it
+	ttl     time.Duration // 0 if only a request can end the session
 	creator history.Attempt
-	expiry  time.Duration // when it ends, on the leader's monotonic clock; forever on other members
-	timer   uint64        // number of the timer for its end; 0 if there is none
+	expiry  time.Duration // when the session ends, on the leader's monotonic clock; forever on other members
+	timer   uint64        // number of the timer for the session's end; 0 if there is none
 }
 
 // Behaviors of a session: what happens to the session's keys when the session ends.

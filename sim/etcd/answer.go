@@ -10,9 +10,9 @@ import (
 type KeyValue struct {
 	Key     string
 	Value   string
-	Create  int64 // revision of the put that created it
+	Create  int64 // revision of the put that created the key
 	Mod     int64 // revision of the last put
-	Version int64 // number of puts since its creation
+	Version int64 // number of puts since the key was created
 	Lease   int64 // ID of the lease to which the key is attached; 0 if there is none
 }
 

@@ -104,7 +104,7 @@ func (s *server) decideNow(m *raft.Member, a ask) {
 	case !a.renew:
 		s.answer(m, a, max(int64((x.expiry-now)/time.Second), 0), x.ttl)
 	case x.expiry <= now:
-		x.waiting = append(x.waiting, a) // the lease has ended; the ask waits until its revocation is committed
+		x.waiting = append(x.waiting, a) // the lease has ended; the ask waits until its end is committed
 	default:
 		x.refresh(now, 0)
 		s.recordProlonged(m, x, a.attempt)

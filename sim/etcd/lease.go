@@ -18,7 +18,7 @@ type lease struct {
 	// expiry is the time at which the lease ends, on the leader's monotonic clock. On other members, the lease never
 	// ends.
 	expiry  time.Duration
-	ending  bool  // the leader has proposed to revoke it
+	ending  bool  // the leader has proposed to revoke the lease
 	waiting []ask // asks that wait until the revocation is committed or another leader is known
 }
 
@@ -34,7 +34,7 @@ type lessor struct {
 
 // Constants of etcd's lessor.
 const (
-	lessorInterval = 500 * time.Millisecond // how often it checks for leases that have ended
+	lessorInterval = 500 * time.Millisecond // how often the leader checks for leases that have ended
 	maxTTL         = 9_000_000_000          // in seconds
 )
 

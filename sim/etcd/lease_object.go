@@ -59,8 +59,8 @@ type term struct {
 // isLeaseObject reports whether a key belongs to a Lease object.
 func isLeaseObject(key string) bool { return strings.HasPrefix(key, LeaseObjects) }
 
-// term returns the current term according to the key's value. The result is zero if the key does not exist or does not
-// belong to a Lease object.
+// term returns the term that a key's value describes. The result is zero if the key does not exist or does not belong
+// to a Lease object.
 func (s *server) term(key string) term {
 	k := s.store.get(key)
 	if k == nil || !isLeaseObject(key) {

@@ -316,7 +316,7 @@ func (q *rpc) serveCompact() error {
 
 func (q *rpc) serveMembers() error {
 	h := q.header(q.m)
-	h.revision = 0 // etcd omits it here
+	h.revision = 0 // etcd omits the revision here
 	b := h.append(nil, 1)
 	for i, name := range q.m.Peers() {
 		p := appendNumber(nil, 1, memberID(i+1))

@@ -36,8 +36,8 @@ type wait struct {
 	attempt      history.Attempt
 	lease, ttl   int64
 	key          string
-	created      int64 // create revision of its key; 0 if it is not in the queue yet
-	entered      int64 // revision of the store when it entered the queue
+	created      int64 // create revision of the call's key; 0 if the call is not in the queue yet
+	entered      int64 // revision of the store when the call entered the queue
 	checking     bool
 	won          func(w *wait, h header)
 	observe      func() // for Observe: called after every change

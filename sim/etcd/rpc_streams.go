@@ -247,7 +247,7 @@ func (q *rpc) watch(x *stream, c *watchCreation) {
 		h.revision = 0
 		b := appendNumber(appendNumber(h.append(nil, 1), 2, id), 4, 1)
 		q.pushTo(q.m, &w, q.m.Second(), appendNumber(b, 5, q.store.compacted))
-		w.next = math.MaxInt64 // it shows nothing, but its ID stays in use until the client cancels it
+		w.next = math.MaxInt64 // the watch shows nothing, but its ID stays in use until the client cancels it
 	} else if w.next <= 0 {
 		w.next = q.store.revision + 1
 	}

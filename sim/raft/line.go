@@ -29,8 +29,8 @@ func (m *Member) beginLines() {
 	}
 }
 
-// lineTo returns the leader's connection to the member with the given ID. It returns nil if that member is the leader
-// itself, if this member is not the leader, or if the leader has no lines (see beginLines).
+// lineTo returns this leader's connection to the member with the given ID. It returns nil if the ID is that of this
+// member, if this member is not the leader, or if the leader keeps no connections (see beginLines).
 func (m *Member) lineTo(id uint64) *line {
 	if !m.leading || id == m.id || len(m.lines) == 0 {
 		return nil

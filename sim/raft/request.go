@@ -22,7 +22,7 @@ type requests struct {
 type proposal struct {
 	id       uint64
 	data     []byte
-	sent     bool // sent to the leader of that time; it may have been lost
+	sent     bool // the proposal was sent to a leader, but may have been lost
 	deadline time.Duration
 	done     func(reply []byte, err error)
 }

@@ -123,7 +123,7 @@ func words(request string) (list []string) {
 	return list
 }
 
-// checks formats what the request checked, for each event.
+// checks lists the events, each with what its request has checked.
 func checks(events []history.Event) string {
 	var all []string
 	for _, e := range events {

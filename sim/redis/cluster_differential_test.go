@@ -294,8 +294,8 @@ var clusterLooks = []string{
 	"CLUSTER INFO", "CLUSTER NODES", "CLUSTER SHARDS", "CLUSTER SLOTS", "CLUSTER REPLICAS @redis-1",
 	"CLUSTER SLAVES @redis-1-replica-1"}
 
-// comparableParts returns those parts of the reply to the command look that must be the same on both clusters. look is
-// one of clusterLooks.
+// comparableParts returns the parts of a reply that must be the same on both clusters. look is the command that was
+// sent, one of clusterLooks.
 func comparableParts(look, reply string, address *strings.Replacer) string {
 	v, _ := resp.Parse([]byte(reply))
 	var lines []string
@@ -314,8 +314,8 @@ func comparableParts(look, reply string, address *strings.Replacer) string {
 				lines = append(lines, strings.Join(append(fields[:4:4], fields[7:]...), " "))
 			}
 		}
-	// The nodes of each shard are compared with their roles, in sorted order, because real nodes list them in the order
-	// of a hash table.
+	// For each node of a shard, its ID, role and health are compared, and the number of its fields. The nodes are
+	// compared in sorted order, because real nodes list them in the order of a hash table.
 	case "CLUSTER SHARDS":
 		for _, shard := range v.List {
 			line := fmt.Sprint(shard.List[1].Texts())

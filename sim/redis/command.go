@@ -24,7 +24,7 @@ const (
 	listener                   // the command is allowed on a connection that has subscriptions
 	unlessNil                  // a reply of 0 or null means that nothing was changed
 	scored                     // the reply contains scores of a sorted set
-	naming                     // the arguments from the third on are fields or members
+	naming                     // the third argument and all later ones are fields or members
 	unordered                  // the reply is an array whose order Redis does not define; the node sorts it
 	asMap                      // the reply is a map in RESP3
 	asSet                      // the reply is a set in RESP3

@@ -8,7 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// compares maps each version to compare-and-set and compare-and-delete commands with their expected replies.
+// compares contains, for each version, commands that compare a value before they set or delete a key. Each command is
+// followed by its expected reply.
 var compares = map[Version]string{
 	Tair: `
 CAD lock a -> -1

@@ -10,10 +10,11 @@
 // keys to forget (tracking.go).
 //
 // Goals: a client cannot distinguish the node from Redis 7.0 by its replies. If the node simulates Redis 8.4 or Tair
-// ([Version]), the same holds as far as their documentation says. A key expires at exactly the instant at which Redis
-// stops serving it. A crash loses exactly what Redis would lose. The same calls result in the same bytes, records and
-// log. Tests compare the node with a real redis-server whose wall clock they control (rig_test.go, testdata/clock.c).
-// If FENCEPOST_REDIS8 names a redis-server 7.4 or later, deadlines of fields and WAITAOF are compared with it.
+// ([Version]), the same is true for everything that their documentation specifies. A key expires at exactly the instant
+// at which Redis stops serving it. A crash loses exactly what Redis would lose. The same calls result in the same
+// bytes, records and log. Tests compare the node with a real redis-server whose wall clock they control (rig_test.go,
+// testdata/clock.c). If FENCEPOST_REDIS8 names a redis-server 7.4 or later, deadlines of fields and WAITAOF are
+// compared with it.
 //
 // Non-goals: commands with random replies (SPOP); commands that wait for anything but lists, replicas and fsyncs;
 // streams, several databases, eviction, users other than default, CLIENT KILL and LIST, redirection of CLIENT TRACKING,

@@ -233,7 +233,7 @@ func lookUpField(d *store.Data, name, field string) {
 	}
 }
 
-// fieldFirst looks up the field before HGET, HEXISTS, HSTRLEN and HSETNX.
+// fieldFirst looks up the field before HGET, HEXISTS, HSTRLEN or HSETNX is executed.
 func fieldFirst(d *store.Data, args []string) bool {
 	lookUpField(d, args[1], args[2])
 	return false

@@ -81,7 +81,7 @@ func (g *Group) promoted(n *Node) {
 	n.compareWith(stood, history.LostInFailover)
 }
 
-// note stores the reason that is recorded for a loss, unless the holding has expired.
+// note stores why a node has lost h, for records of other nodes about the same loss. An expiry is not a loss.
 func (g *Group) note(h *store.Holding, why history.Why) {
 	if g != nil && why != history.Expired {
 		g.lost[h.Title()] = why

@@ -17,7 +17,7 @@ type timing struct {
 	option   string // EX, PX, EXAT, PXAT, KEEPTTL or PERSIST; empty if there is none
 	when     int64  // in ms, if sets is true
 	sets     bool
-	absolute bool // the request names a time of day
+	absolute bool // the request gives a time, not a duration
 }
 
 // parse parses the option in words[0]. If the option has an argument, it is words[1].

@@ -23,7 +23,7 @@ type Namer struct {
 // sentScript is a script that a client has sent.
 type sentScript struct {
 	name string
-	sent int // the last run in which a client sent it
+	sent int // number of the last run in which a client sent the script
 }
 
 // mostScripts is the number of scripts that are kept from one run to the next.

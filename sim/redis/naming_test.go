@@ -38,7 +38,7 @@ func TestRequestsAreNamed(t *testing.T) {
 			t.Errorf("%q is named %q, want %q", c.args, got, c.want)
 		}
 	}
-	for range 2 { // a run must not know what was sent in another one
+	for range 2 { // a run must not know what was sent in another run
 		n.Begin()
 		for _, want := range []string{"EVALSHA", "-- takes it 1"} {
 			if got := n.Name([]string{"EVALSHA", hash(own), "1", "lock"}); got != want {

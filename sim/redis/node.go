@@ -23,8 +23,8 @@ type Node struct {
 	libraries []*lua.Library
 	before    *store.Snapshot // the data when the process stopped, until it starts again
 	// stood contains the keys and members that exist according to the node's records. It is kept while the node writes
-	// no records because it is down or a replica. If any of them is missing after the next start, the field lost is the
-	// reason to record.
+	// no records because it is down or a replica. lost is the reason to record for those that are missing after the
+	// next start.
 	stood []store.Holding
 	lost  history.Why
 
@@ -118,7 +118,7 @@ const (
 	// wakeOperator: an eviction or an operator's action is due (see operate)
 	wakeOperator uint64 = 7 << 56
 	wakeBus      uint64 = 8 << 56 // a check of the other members of the cluster is due
-	wakeSynced   uint64 = 9 << 56 // an fsync ends for which a WAITAOF waits
+	wakeSynced   uint64 = 9 << 56 // an fsync that a WAITAOF waits for ends
 	wakeNumber   uint64 = 1<<56 - 1
 )
 

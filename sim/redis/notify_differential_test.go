@@ -19,8 +19,8 @@ var notified = []string{"CONFIG SET notify-keyspace-events N", "CONFIG SET Notif
 	"EVAL redis.call('set',KEYS[1],'v','PX',ARGV[1])return(redis.call('rename',KEYS[1],KEYS[2])) 2 K K P",
 	"MULTI", "EXEC", "DISCARD"}
 
-// isUnordered reports whether commands of a pattern find expired keys in the order of a hash table, or change which
-// commands the connection may send.
+// isUnordered reports whether the test must not use the commands of a pattern. KEYS and SCAN find expired keys in the
+// order of a hash table. The others change which commands the connection may send, or select another database.
 func isUnordered(pattern string) bool {
 	name, _, _ := strings.Cut(pattern, " ")
 	return slices.Contains([]string{"KEYS", "SCAN", "PING", "RESET", "SELECT", "HELLO"}, name)

@@ -75,9 +75,9 @@ type spelling struct {
 type letting string
 
 const (
-	checked  letting = "checked"   // only if the client owns it
-	blind    letting = "blind"     // whoever owns it
-	readBack letting = "read back" // if the owner is still the one that the client has just read from the key
+	checked  letting = "checked"   // remove the key only if the client owns it
+	blind    letting = "blind"     // remove the key, whoever owns it
+	readBack letting = "read back" // remove the key if its owner is still the one that the client has just read
 )
 
 // takesAny reports whether a release also removes a lock of another owner.
@@ -126,7 +126,7 @@ type asker struct {
 	wire   sim.Wire
 	n      int
 	reply  string
-	other  string // the value of another owner that the client has read; if empty, it uses its own value
+	other  string // the value of another owner that the client has read; if empty, the client uses its own
 	wrong  string // an error of the front
 }
 

@@ -133,7 +133,7 @@ func list(keys []store.Key) string {
 	for _, k := range keys {
 		value, all := k.Value, slices.Clone(k.Members)
 		if k.Type == "hash" {
-			value = "" // it contains only the fields that are not hidden
+			value = "" // the value contains only the fields that are not hidden
 			for _, f := range k.Past {
 				all = append(all, f.Member)
 			}

@@ -25,8 +25,8 @@ func (n *Node) tickAfter(d time.Duration) {
 	}
 }
 
-// ticked does the work that is due once a second. A master counts its good replicas. A replica sends an acknowledgment,
-// or asks its master for all data.
+// ticked does the work that is due once a second. A master counts the replicas that have sent an acknowledgment
+// recently. A replica sends an acknowledgment, or asks its master for all data.
 func (n *Node) ticked() {
 	switch {
 	case n.repl.master == "":

@@ -66,9 +66,9 @@ type replica struct {
 	name   sim.ProcessID
 	online bool          // the replica has received all data and follows the master
 	acked  int64         // the offset that the replica has acknowledged
-	synced int64         // the offset up to which it then had the effects on disk
+	synced int64         // how much of the stream was on the replica's disk at its last acknowledgment, as an offset
 	at     int64         // wall clock at its last acknowledgment, in ns
-	seen   time.Duration // the same on the monotonic clock; initially the time at which the node became master
+	seen   time.Duration // monotonic clock at that time; initially when the node became master
 }
 
 // outgoing is a message that is sent at the end of a turn of the event loop, after the fsync if there is one.

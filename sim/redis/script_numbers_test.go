@@ -34,7 +34,7 @@ func TestScriptsReadNumbersAsRedis(t *testing.T) {
 		for _, number := range numberTexts {
 			args := []string{"EVAL", "return tostring(" + text + ")", "1", "k", number}
 			want, got := real.do(args...), *m.send("client-1/1", args...)
-			if strings.Contains(text, "^") { // it depends on the C library whether pow keeps the sign of NaN
+			if strings.Contains(text, "^") { // whether pow keeps the sign of NaN depends on the C library
 				want = strings.Replace(want, "$4\r\n-nan", "$3\r\nnan", 1)
 			}
 			// Lua's own errors also name the variable that has the wrong type.

@@ -17,7 +17,7 @@ const (
 type compiledScript struct {
 	SHA  string // hexadecimal SHA1 of text
 	text string
-	life uint64 // number of the start since which it was last loaded
+	life uint64 // number of the process start after which the script was last loaded
 	Twin twin   // the implementation in Go, if the script is well known
 	Lua  *lua.Script
 }

@@ -27,8 +27,8 @@ func TestReplicaThatHasComeFarthestIsPromoted(t *testing.T) {
 		"9.004s client-1 "+who+": *2 $17 redis-1-replica-2 $4 6379", "9.006s client-1 GET lock: $1 a")
 }
 
-// TestStaleReplicaIsNotPromoted: a replica is not promoted if it has been without its master for too long. The link is
-// closed after repl-timeout (60 s). From then on, the limit is ten times DownAfter, and DownAfter is 3 s here.
+// TestStaleReplicaIsNotPromoted: a replica is not promoted if its link to the master was down for longer than ten times
+// DownAfter, which is 30 s here. The link counts as down only after a silence of repl-timeout (60 s).
 func TestStaleReplicaIsNotPromoted(t *testing.T) {
 	for _, x := range []struct {
 		cut, heal, dies time.Duration
@@ -143,7 +143,8 @@ func TestFailoverThatFoundNoReplicaIsTriedAgainAfterTwiceItsTimeout(t *testing.T
 		c.at(10*time.Second, func() { c.cut(observer, master, replica1) })
 		c.at(15*time.Second, func() { c.heal(observer, replica1) })
 		c.run(2 * time.Minute)
-		// This is the earliest time at which the master is down. The second failover begins up to a second later.
+		// The master cannot count as down before first. The second failover begins 40 s after the first one, plus up to
+		// a second.
 		first := 11 * time.Second
 		if at < first+40*time.Second || at > first+time.Second+2*look+40*time.Second+time.Second+4*look {
 			t.Errorf("seed %d: the replica was promoted at %v", seed, at)

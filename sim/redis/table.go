@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// nodeCommand is a command of a node. If run is set, the node itself implements the command. Otherwise it is a data
-// command.
+// nodeCommand is an entry in a node's table of commands. If run is set, it executes the command. Otherwise the command
+// is a data command.
 type nodeCommand struct {
 	*command
 	run func(n *Node, args []string)

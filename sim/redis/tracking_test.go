@@ -25,7 +25,8 @@ func TestBroadcastSubscribersLearnOfLaterChanges(t *testing.T) {
 	}
 }
 
-// TestWhatIsRemembered: CLIENT CACHING has an effect only with OPTIN or OPTOUT.
+// TestWhatIsRemembered checks whether the keys that a client reads are remembered. CLIENT CACHING matters only with
+// OPTIN or OPTOUT.
 func TestWhatIsRemembered(t *testing.T) {
 	for _, test := range []struct {
 		o       options

@@ -44,8 +44,8 @@ func TestAServerThatWasStoppedReadsOneConnectionAfterTheOther(t *testing.T) {
 	}
 }
 
-// inOrder returns the elements in the order in which the server has added them. If the server has no persistence, it is
-// paused while the commands arrive. The client named reopens, if any, opens a new connection first.
+// inOrder returns the elements in the order in which the server added them. If the server has no persistence, it is
+// paused while the commands arrive. If reopens is not empty, the client with this name opens a new connection first.
 func inOrder(t *testing.T, cfg redis.Config, list []sent, reopens string) (order string) {
 	c := newCluster(t, cfg, 0)
 	if cfg.Persistence == store.None {

@@ -31,10 +31,10 @@ type blocked struct {
 
 	// The fields below are used for a WAIT or WAITAOF, or for a write under semi-synchronous replication.
 	offset int64  // the offset that the replicas must have acknowledged
-	need   int64  // the number of replicas that must have acknowledged it
+	need   int64  // the number of replicas that must have acknowledged this offset
 	reply  []byte // the reply to a write; nil for a WAIT, which replies with the number of replicas
 	aof    bool   // the request is a WAITAOF
-	local  int64  // with WAITAOF: 1 if the node's own disk must have it, and otherwise 0
+	local  int64  // for WAITAOF: 1 if the write must be on the node's own disk, and otherwise 0
 
 	// The fields below are used for a pop from lists. As soon as one of the lists named in keys has an element, pop is
 	// called with the name of that list. It takes the element and replies.

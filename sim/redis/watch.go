@@ -320,10 +320,10 @@ func (s *Sentinel) note(g *group, w *watched, now time.Duration) {
 	w.wrong = wrong
 }
 
-// reconfigure makes nodes follow the master if they follow the wrong master or none. It does so only while the master
-// is up, and only if a node has been reachable and has followed the wrong master, or none, for long enough. The
-// required time is FailoverTimeout for a replica that follows another node, and ReconfigureAfter for a node that is
-// itself a master.
+// reconfigure makes nodes follow the master if they follow the wrong master or none. It does nothing while the master
+// is down or has not reported that it is a master. A node is reconfigured only after it has been reachable, with the
+// wrong master or none, for a certain time. This time is FailoverTimeout for a replica that follows another node, and
+// ReconfigureAfter for a node that is itself a master.
 func (s *Sentinel) reconfigure(g *group, now time.Duration) {
 	if m := g.master; m.down || !m.informed || m.last.Master != "" {
 		return

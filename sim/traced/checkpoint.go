@@ -16,18 +16,18 @@ import (
 )
 
 // An interpreter takes far longer to start than a run takes. Therefore the first process of a command is stopped at a
-// checkpoint, right before the creation of the socket that is the first to be connected. A process is started twice to
-// get there: the first start shows which socket this is, because some programs, such as a Java machine, create sockets
-// at their start only to see whether they can. If this process has started others, one of the others may be about to
-// create the socket. The thread that is about to create the socket is stopped, and all other threads of these
-// processes run until they wait. Each run begins with copies (forks) of these processes. The copies get their own open
-// files and the same threads, which then wait again.
+// checkpoint, right before it creates the socket that it will connect first. To find this socket, the process is
+// started twice: some programs, such as the Java virtual machine, also create sockets that they never connect, so only
+// the first start shows which socket is connected first. If the process has started other processes, one of them may be
+// about to create the socket. The thread that is about to create it is stopped, and all other threads of these
+// processes run until they wait. Each run begins with copies (forks) of these processes. The copies get open files of
+// their own and the same threads, which then wait again.
 //
-// If the files cannot be copied, or if the threads do not come to rest, the process is started once more. It is then
-// stopped earlier: before it starts a thread or a process, or creates the first file that it keeps. If a process has no
-// checkpoint, each run starts a new process. Until its checkpoint, nothing that a process sees differs between the runs
-// that share the checkpoint. In particular, its random numbers are the same for sharedBy consecutive seeds. A process
-// often uses these numbers to seed a generator that it uses later.
+// If the files cannot be copied, or if some threads never wait, the process is started once more. This time it is
+// stopped earlier: before it starts a thread or a process, or before it creates the first file that it keeps. If a
+// process has no checkpoint, each run starts a new process. Until its checkpoint, nothing that a process sees differs
+// between the runs that share the checkpoint. In particular, its random numbers are the same for sharedBy consecutive
+// seeds. A process often uses these numbers to seed a generator that it uses later.
 
 // sharedBy is the number of seeds that share a checkpoint. Starting an interpreter takes as long as 5 to 15 runs.
 const sharedBy = 256
@@ -43,13 +43,13 @@ type checkpoint struct {
 	machine *Machine
 	block   uint64   // the seeds of its runs, divided by sharedBy
 	members []member // the first one is the process of the program; empty if the program has no checkpoint
-	printed int64    // number of bytes that they had printed
+	printed int64    // number of bytes that the processes had printed
 }
 
 // member is a process at a checkpoint.
 type member struct {
 	process *Process
-	others  []saved // its threads other than the first
+	others  []saved // the process's threads other than the first
 	files   []heldFile
 }
 
@@ -72,7 +72,7 @@ func (a *approaching) arrives(t *thread) bool {
 			return false
 		}
 		a.sockets++
-		return !a.whole || a.socket > 0 && a.sockets >= a.socket // others of its threads may follow
+		return !a.whole || a.socket > 0 && a.sockets >= a.socket // other threads of the process may follow
 	case unix.SYS_CONNECT:
 		c, own := t.conn(t.regs.Rdi)
 		if c != nil {

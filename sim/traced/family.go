@@ -65,7 +65,7 @@ type kin struct {
 	parent  *Process // nil: init
 	group   int      // number of its process group
 	session int
-	lender  *thread // the thread whose memory it uses and that waits until it no longer does (vfork); nil: none
+	lender  *thread // the thread that waits because the process uses its memory (vfork); nil: none
 }
 
 // mostStarted is the maximum number of processes that a program may start in one run.
@@ -238,7 +238,7 @@ func (p *Process) leaves() {
 	p.members = slices.DeleteFunc(p.members, func(o *Process) bool { return o == p })
 }
 
-// reason returns the exit status of a process, or the number of the signal that has killed it.
+// reason returns the exit status of a process, or the number of the signal that killed it.
 func (e Exit) reason() int {
 	if e.Signal != "" {
 		return e.Code - 128

@@ -118,8 +118,8 @@ func (p *Process) openFiles() (files []heldFile, err error) {
 	return files, nil
 }
 
-// twin returns the descriptor of the candidate that is the same open file as f, or -1 if there is none. For pipes and
-// devices it returns -1, because restore handles each of their descriptors separately.
+// twin returns the descriptor of the candidate that refers to the same open file as f, or -1 if there is none. For
+// pipes and devices it returns -1, because restore handles each of their descriptors separately.
 func (p *Process) twin(candidates []heldFile, f *heldFile) (int, error) {
 	for _, o := range candidates {
 		if o.kind != f.kind || strings.HasPrefix(f.kind, kindPipe) || strings.HasPrefix(f.kind, "/dev/") {
@@ -179,8 +179,8 @@ func (f *heldFile) copyable(p *Process) bool {
 	return (mode == unix.S_IFREG || mode == unix.S_IFDIR) && f.flags&unix.O_ACCMODE == unix.O_RDONLY
 }
 
-// isDeadEnd reports whether nothing can be read from or written to a socket, because its other end is closed. A Java
-// machine keeps such a socket.
+// isDeadEnd reports whether nothing can be read from or written to a socket, because its other end is closed. The Java
+// virtual machine keeps such a socket open.
 func isDeadEnd(own int) bool {
 	is := []unix.PollFd{{Fd: int32(own)}}
 	n, err := unix.IoctlGetInt(own, unix.TIOCINQ)
@@ -257,7 +257,7 @@ func (c *filesOf) restore(files []heldFile) error {
 		case f.kind == kindEpoll:
 			fd = c.call(unix.SYS_EPOLL_CREATE1, 0)
 		case strings.HasPrefix(f.kind, "/dev/"):
-			continue // a position of a device means nothing
+			continue // a device has no position that matters
 		case strings.HasPrefix(f.kind, kindPair):
 			continue // a dead end has no state
 		default:
@@ -274,7 +274,7 @@ func (c *filesOf) restore(files []heldFile) error {
 	}
 	for _, f := range files {
 		if f.twin >= 0 {
-			continue // the other descriptor's watches are its own
+			continue // its watches are added with the earlier descriptor
 		}
 		for _, w := range f.watched {
 			event := le.AppendUint64(le.AppendUint32(nil, w.events), w.data)
@@ -295,7 +295,7 @@ func (c *filesOf) pipe(files []heldFile, kind string) {
 	for i := range files {
 		if f := &files[i]; f.kind == kind {
 			if len(f.content) > 0 && !filled && poke(c.pid, c.spare, f.content) {
-				filled = true // several descriptors may be the same end
+				filled = true // several descriptors may refer to the same end
 				c.call(unix.SYS_WRITE, ends[1], c.spare, uint64(len(f.content)))
 			}
 			c.moves(ends[f.flags&unix.O_ACCMODE&1], f)

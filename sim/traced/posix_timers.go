@@ -12,11 +12,11 @@ import (
 type posixTimer struct {
 	countdown
 	id      int
-	signal  unix.Signal // 0: it sends none, and the process asks for its state
+	signal  unix.Signal // 0: the timer sends none, and the process asks for the timer's state
 	thread  int         // number of the thread that gets the signal; 0: the process gets it
-	value   uint64      // what the signal carries
-	missed  int64       // number of expirations since its last signal was delivered
-	overrun int32       // missed - 1 when its last signal was delivered (timer_getoverrun)
+	value   uint64      // the value that the signal carries
+	missed  int64       // number of expirations since the timer's last signal was delivered
+	overrun int32       // missed - 1 when that signal was delivered (timer_getoverrun)
 }
 
 // sentByTimer is the si_code of a signal that a timer has sent.

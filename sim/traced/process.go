@@ -23,17 +23,17 @@ import (
 // such a program has started.
 type Process struct {
 	*family
-	pid      int // process number on the host
+	pid      int // process ID on the host
 	handle   int // pidfd
-	id       int // process number that the process itself sees
+	id       int // process ID that the process itself sees
 	threads  []*thread
 	ended    bool
 	exit     Exit
-	left     int64    // how far its clocks were allowed to advance when it was last resumed
+	left     int64    // how far the clocks were allowed to advance when the process was last resumed
 	output   int      // file that contains what the family prints, if this is its first process; else -1
-	copied   bool     // copied from a checkpoint, to which the file belongs
+	copied   bool     // the process is a copy of a checkpoint, to which the output file belongs
 	replaced bool     // the process may have replaced its output with another file
-	knows    []uint64 // addresses of functions that were changed to return the process number
+	knows    []uint64 // addresses of functions that were changed to return the process ID
 	sent     []sent   // the signals that are not delivered yet
 	alarm    alarm
 	created  []*posixTimer // its timers, in the order of their numbers
@@ -44,17 +44,17 @@ type Process struct {
 // thread is one thread of a process.
 type thread struct {
 	p       *Process
-	tid     int // thread number on the host
-	id      int // thread number that the process itself sees
+	tid     int // thread ID on the host
+	id      int // thread ID that the process itself sees
 	regs    unix.PtraceRegs
 	began   uint64 // address at which the kernel's CLONE_CHILD_CLEARTID is emulated; 0: none
 	signal  unix.Signal
-	broken  bool // a signal has ended its latest call, whose number is call, and is not delivered yet
+	broken  bool // a signal has ended the thread's latest call (see call) and is not delivered yet
 	call    uint64
-	fresh   bool // its first stop has not happened yet
+	fresh   bool // the thread's first stop has not happened yet
 	ended   bool
 	blocked *block // nil if the thread can run
-	name    string // name of its latest call
+	name    string // name of the thread's latest call
 }
 
 // firstID is the ID of the first process. The ID of each later process is higher by firstID than the previous one.

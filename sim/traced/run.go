@@ -17,7 +17,7 @@ type outcome uint8
 const (
 	answered outcome = iota // the machine has set the result
 	passes                  // the kernel carries out the call
-	blocks                  // the thread waits for what its block says
+	blocks                  // the thread waits as its block describes
 	yields                  // the result is set, but other threads run first
 	gone                    // the thread or the process has ended
 )

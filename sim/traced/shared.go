@@ -141,10 +141,10 @@ func (p *Process) futexAt(at uint64, private bool) futexKey {
 // mapping is a part of the address space of a process.
 type mapping struct {
 	from, to uint64
-	shared   bool // processes that have mapped the same see what is written
+	shared   bool // writes are visible to other processes that map the same file or memory
 	writable bool
 	offset   uint64
-	file     string // device and number of what is mapped
+	file     string // device and inode of the mapped file
 }
 
 // mappings lists the mappings of a process.

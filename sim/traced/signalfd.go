@@ -10,7 +10,7 @@ import (
 type signalFile struct {
 	special
 	waits  signalSet
-	marked bool // it is readable
+	marked bool // the file is readable
 }
 
 // unblockable holds the signals that a process cannot block.
@@ -168,12 +168,12 @@ func ofFile(info []byte) []byte {
 	first, second, value := info[16:20], info[20:24], info[24:32]
 	switch {
 	case code == sentByTimer:
-		copy(b[24:], first)  // number of the timer
-		copy(b[32:], second) // number of times it has expired again
+		copy(b[24:], first)  // ID of the timer
+		copy(b[32:], second) // number of further expirations of the timer
 		copy(b[44:], value[:4])
 		copy(b[48:], value)
 	case unix.Signal(le.Uint32(info)) == unix.SIGCHLD && code > 0:
-		copy(b[12:], info[16:24]) // number of the process, and of its user
+		copy(b[12:], info[16:24]) // IDs of the process and of its user
 		copy(b[40:], value[:4])
 	default:
 		copy(b[12:], info[16:24])

@@ -41,7 +41,7 @@ func (p *Process) signals(tid int) (d dispositions) {
 // sender describes the origin of a signal, as a signal handler sees it.
 type sender struct {
 	code    int32
-	id      int         // number of the process or of the timer
+	id      int         // ID of the process or of the timer
 	value   uint64      // for SIGCHLD: how the process has ended; for a timer: the value that was stored with it
 	timer   *posixTimer // nil: none
 	overrun int32       // number of times the timer has expired again since it sent the signal

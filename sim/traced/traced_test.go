@@ -100,8 +100,8 @@ func TestEqualSeedsGiveEqualCalls(t *testing.T) {
 	}
 }
 
-// TestACopyHasThreadsAndFiles: a program that already has threads and open files when it creates the socket that it
-// connects first is copied at that point, and is not started again. Neither an earlier socket that it never connects
+// TestACopyHasThreadsAndFiles: a program already has threads and open files when it creates the socket that it will
+// connect first. It is copied at that point and is not started again. Neither an earlier socket that it never connects
 // nor another thread that creates a socket at the same time changes this. Each copy has everything that the original
 // had, including memory that the program has excluded from forks.
 func TestACopyHasThreadsAndFiles(t *testing.T) {
@@ -227,8 +227,8 @@ func TestTimeIsVirtual(t *testing.T) {
 	}
 }
 
-// TestCallsWithoutEndTakeTime: once a program has made many calls within a short time, each further one takes longer,
-// so that a program that never waits reaches the end of the run after a bounded number of calls.
+// TestCallsWithoutEndTakeTime: once a program has made many calls within a short time, each further one takes longer.
+// So even a program that never waits reaches the end of the run after a bounded number of calls.
 func TestCallsWithoutEndTakeTime(t *testing.T) {
 	const loop = `import os, time
 time.sleep(1)

@@ -46,7 +46,7 @@ type Command struct {
 type Call struct {
 	At      time.Duration // virtual time
 	Process string
-	Thread  int // number of the thread that the process sees
+	Thread  int // ID of the thread, as the process sees it
 	Name    string
 	Args    [4]uint64
 	Result  int64
@@ -62,7 +62,7 @@ func (c Call) String() string {
 type ProgramError struct {
 	Process string
 	Thread  int
-	Call    string // name of the system call, if it is about one
+	Call    string // name of the system call; empty if the error does not concern one
 	Problem string
 }
 

@@ -46,7 +46,7 @@ func disturbed(s *service, seed uint64) *history.History {
 }
 
 // TestCarefulClientsExcludeEachOtherUnderFaults: if clients stop working when they are SUSPENDED and no client is
-// paused, no two clients are in the critical section together.
+// paused, no two clients are in the critical section at the same time.
 func TestCarefulClientsExcludeEachOtherUnderFaults(t *testing.T) {
 	s := newService(t, 1)
 	var c checker.Checker

@@ -125,8 +125,8 @@ func TestMissedEventsArriveKindByKind(t *testing.T) {
 	want(t, s.report, "0.0 {NodeDataChanged /a}", "0.0 {NodeCreated /a}", "0.0 {NodeChildrenChanged /a}")
 }
 
-// TestAMemberThatLagsTakesNoClientThatHasSeenMore: once a client has seen a change, it sees that change at every
-// member.
+// TestAMemberThatLagsTakesNoClientThatHasSeenMore: a member refuses a client that has seen a change that the member has
+// not applied yet.
 func TestAMemberThatLagsTakesNoClientThatHasSeenMore(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
 	s.AddClient("client-1", 0, func(env sim.Env) {

@@ -25,7 +25,8 @@ type hold struct {
 	session *zookeeper.Session
 }
 
-// blocks reports whether an earlier node of another client blocks a request of this kind.
+// blocks reports whether an earlier node of another client makes this client wait. Read requests do not block each
+// other.
 func (r *recipe) blocks(earlier string) bool {
 	return r.kind != "read" || !strings.HasPrefix(earlier, "read-")
 }

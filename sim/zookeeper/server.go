@@ -152,7 +152,8 @@ func (s *server) startAfresh(m *raft.Member) {
 	}
 }
 
-// unled reports whether this member has not learned yet who leads the ensemble at the start of the run.
+// unled reports whether the run began with a leader that this member does not know yet. If the member has campaigned or
+// restarted since then, unled returns false.
 func (s *server) unled(m *raft.Member) bool {
 	return m.Unled() && m.Life() == 1 && !m.Config().ColdStart
 }

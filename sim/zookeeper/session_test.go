@@ -67,10 +67,11 @@ func TestSessionMovesToAnotherMember(t *testing.T) {
 		"30.0 same session true, lost false")
 }
 
-// TestMemberWithoutItsLeaderClosesItsConnections isolates the leader or a follower. They last hear from each other at 1
-// s. After syncLimit ticks, a follower gives up on its leader. The leader loses its followers at the same time, and
-// resigns at the next tick. Its client then has a pending ping, and waits two seconds for the reply. With the default
-// syncLimit, a session of 6 s has expired by then, unless the isolated member is the leader.
+// TestMemberWithoutItsLeaderClosesItsConnections isolates the leader or a follower. The isolated member and the others
+// last hear from each other at 1 s. After syncLimit ticks, a follower gives up on its leader. The leader loses its
+// followers at the same time, and resigns at the next tick. Its client then has a pending ping, and waits two seconds
+// for the reply. With the default syncLimit, a session of 6 s has expired by then, unless the isolated member is the
+// leader.
 func TestMemberWithoutItsLeaderClosesItsConnections(t *testing.T) {
 	for _, test := range []struct {
 		syncLimit, number int
@@ -91,9 +92,9 @@ func TestMemberWithoutItsLeaderClosesItsConnections(t *testing.T) {
 	}
 }
 
-// TestMemberThatIsCutOffFromTheStartRefusesItsClients cuts a member off before anything has reached it. Within a second
-// after syncLimit ticks, the member must refuse its client, which keeps trying, just like a member that loses its
-// leader later.
+// TestMemberThatIsCutOffFromTheStartRefusesItsClients cuts a member off before it has received any message. Its client
+// keeps trying to connect. The member must refuse the client within a second after syncLimit ticks, as it does when it
+// loses its leader later in a run.
 func TestMemberThatIsCutOffFromTheStartRefusesItsClients(t *testing.T) {
 	for syncLimit, refused := range map[int]string{1: "2.", 5: "10."} {
 		s := newCalm(t, zookeeper.Config{SyncLimit: syncLimit})
@@ -121,8 +122,8 @@ func TestMemberThatIsSilentToItsLeaderClosesItsConnections(t *testing.T) {
 
 // TestMemberNoticesTheEndOfAnotherAtOnce ends the leader's process, so that its connections to the other members break.
 func TestMemberNoticesTheEndOfAnotherAtOnce(t *testing.T) {
-	// The client first tries the two other members: one is taking part in the election, and the other has ended and
-	// closes the connection or does not answer.
+	// The client first tries the two other members. One is taking part in the election. The other is the leader that
+	// has ended: it closes the connection after a shutdown, and does not answer after a power loss.
 	for how, again := range map[sim.Stop]string{sim.ShutDown: "1.8", sim.PowerLoss: "3.8"} {
 		s := newCalm(t, zookeeper.Config{})
 		s.client(2, nil, linger(s, 30*time.Second))

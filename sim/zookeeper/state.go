@@ -21,7 +21,7 @@ type state struct {
 type session struct {
 	id      SessionID
 	timeout time.Duration
-	client  sim.ProcessID // the client that requested it
+	client  sim.ProcessID // the client that requested the session
 	// conn is the session's current connection. Late requests on earlier connections are refused.
 	conn       uint64
 	ephemerals []*znode // in the order in which they were created

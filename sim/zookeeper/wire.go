@@ -26,8 +26,8 @@ func ReadAnswer(r *sim.Reply) (a Answer, ok bool) {
 	return a, !f.Torn
 }
 
-// recordOf returns the record in a frame. If the argument is not a frame, for example because it is ClosedReply, the
-// result is Torn.
+// recordOf returns the record in a frame. If the argument is not a frame, for example because it is ClosedReply, Torn
+// is set in the result.
 func recordOf(frame []byte) jute.Fields {
 	record, rest, whole, sound := jute.Cut(frame)
 	return jute.Fields{Rest: record, Torn: !whole || !sound || len(rest) > 0}

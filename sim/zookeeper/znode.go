@@ -45,8 +45,8 @@ func (m Mode) container() bool { return m == ContainerMode || m == ContainerSequ
 
 // Stat is the metadata that ZooKeeper keeps for a znode.
 type Stat struct {
-	Czxid          Zxid      // zxid of the transaction that created it
-	Mzxid          Zxid      // zxid of the last transaction that set its data
+	Czxid          Zxid      // zxid of the transaction that created the znode
+	Mzxid          Zxid      // zxid of the last transaction that set the data
 	Pzxid          Zxid      // zxid of the last transaction that created or deleted a child
 	Version        int64     // number of times the data has been set since its creation
 	Cversion       int64     // number of times a child has been created or deleted
@@ -68,7 +68,7 @@ type znode struct {
 	version             int64
 	creates             int64 // number of children that were ever created; also the number of the next sequential child
 	owner               SessionID
-	by                  history.Attempt // the attempt that created it
+	by                  history.Attempt // the attempt that created the znode
 	sequential          bool
 	children            []string // sorted names
 	container           bool

@@ -47,7 +47,7 @@ type wire struct {
 	arrival sim.Time // time of the last arrival
 }
 
-// stream is one call.
+// stream is a gRPC call, which has an HTTP/2 stream of its own.
 type stream struct {
 	id         uint32
 	path       string
@@ -149,8 +149,8 @@ const notFound = "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain; charset=ut
 // of its head.
 const mostLine, mostHTTP1 = 4096, 1 << 20
 
-// stranger answers a client that uses another protocol. It waits for a complete line, because a shorter input does not
-// show whether the client uses HTTP/1.
+// stranger answers a client that does not use HTTP/2. It first waits for a complete line, because only a complete line
+// shows whether the client uses HTTP/1.
 func (w *wire) stranger(l sim.Line) {
 	line, _, whole := bytes.Cut(w.half, []byte("\n"))
 	http1 := len(bytes.Fields(line)) == 3 && bytes.Contains(line, []byte(" HTTP/1."))
@@ -438,7 +438,8 @@ func (w *wire) finish(s *stream) {
 	s.finished = true
 }
 
-// ask queues a message of a call, or another event of the call, for the member.
+// ask queues a request to the member. The request contains a message of a call, or reports another event of the call,
+// such as its cancellation.
 func (w *wire) ask(s *stream, message string, what etcd.What) {
 	if !s.asked && etcd.NotSimulated(s.path) {
 		w.unsimulated = strings.TrimPrefix(s.path, "/")

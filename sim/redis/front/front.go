@@ -47,7 +47,7 @@ func (c *callers) Recorded(e *history.Event) {
 // caller is one client. A request belongs to the current attempt of the task that sends it. If it contains a value of
 // an earlier attempt of the client, it belongs to that attempt instead (see behalf).
 type caller struct {
-	tasks   []*task // of which the first is the only one, unless Turn is called
+	tasks   []*task // the client's tasks; there is only one unless Turn is called
 	turn    *task   // the task that sends what is written next; nil: not known
 	calling bool    // see [sim.Tasks]
 	mine    map[history.Attempt]bool

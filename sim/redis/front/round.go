@@ -21,7 +21,7 @@ type request struct {
 	args     []string
 	sent     sim.Time
 	answered bool // the reply arrived and was not an error
-	took     bool // it has acquired a key of the lock
+	took     bool // the request has acquired a key of the lock
 }
 
 // place identifies a request by its server, its kind and its key. A round has at most one request for each place, so

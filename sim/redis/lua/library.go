@@ -134,7 +134,7 @@ func (e *Engine) ownString() map[string]lua.LGFunction {
 // lrand48 is Redis's own random number generator for scripts, which gives the same numbers on every machine.
 type lrand48 uint64
 
-// bornWith is the state of the generator before it is seeded.
+// bornWith is the state of the random number generator before it is seeded.
 const bornWith lrand48 = 0x1234ABCD330E
 
 func (r *lrand48) seed(s int32) { *r = lrand48(uint64(uint32(s))<<16 | 0x330E) }

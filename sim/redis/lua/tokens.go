@@ -37,8 +37,8 @@ func Tokens(text string) string {
 	return b.String()
 }
 
-// readCall recognizes the four tokens of `redis . call (`. matched is the number of these tokens that come before
-// token. If token is the next of the four, readCall returns matched + 1, and otherwise 0.
+// readCall recognizes the token sequence `redis . call (`. matched is the number of its tokens that come directly
+// before token. If token continues the sequence, readCall returns matched + 1, and otherwise 0.
 func readCall(matched int, token string) int {
 	want := [...]string{"redis", ".", "call", "("}
 	if matched < len(want) && token == want[matched] {

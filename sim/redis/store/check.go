@@ -15,8 +15,8 @@ type look struct {
 // CheckNotRecorded if this is not to be recorded.
 func (d *Data) Command(check history.Check) { d.check = check }
 
-// Depends adds another check that the current command makes before its change. It is called if the command's arguments
-// show that the command makes this check.
+// Depends records that the current command also makes the given check before its change. It is called for a check that
+// depends on the command's arguments.
 func (d *Data) Depends(check history.Check) { d.check = max(d.check, check) }
 
 // Look records that the current script or transaction has read or watches a key or member. Later commands of the script
@@ -31,10 +31,10 @@ func (d *Data) Look(name, member string, check history.Check) {
 	d.looks = append(d.looks, l)
 }
 
-// Looks returns how many looks at keys are recorded.
+// Looks returns the number of recorded looks (see look).
 func (d *Data) Looks() int { return len(d.looks) }
 
-// Forget drops the recorded looks at keys, except for the first n.
+// Forget drops all recorded looks except the first n.
 func (d *Data) Forget(n int) { d.looks = d.looks[:n] }
 
 // checked returns what a request has checked before it changes a key or a member. attempt is the attempt to which the

@@ -29,15 +29,15 @@ type Entry struct {
 	timers  map[string]timer // deadlines of fields that are not hidden
 	past    []HiddenField    // in the order in which they expired
 	When    int64            // deadline in ms on the wall clock; Never if the key does not expire
-	seq     uint64           // number of its entry in the heap of deadlines; 0 if there is none
-	born    uint64           // number of its creation
+	seq     uint64           // number of the key's entry in the heap of deadlines; 0 if there is none
+	born    uint64           // sequence number of the key's creation
 	Text    bool             // the key is a string, whose value is written into records
 	Value   string           // the value, if the key is a string
 	lent    bool             // miniredis has a copy of the string, with the same value
 }
 
-// Data is the data of a node. Strings, deadlines and owners are stored in the map keys, and all other values in
-// miniredis.
+// Data is the data of a node. Strings, deadlines and owners are stored in the field keys, which is a map, and all other
+// values in miniredis.
 //
 // Invariant: every key in miniredis is also in the map. Every key in the map is also in miniredis, with two exceptions:
 // a string of which miniredis has no copy at the moment (see the field lent), and a hash whose fields are all hidden.
@@ -99,7 +99,7 @@ type Server interface {
 	ListMade(name string)
 	// Publish sends a message about a key to this node's subscribers of a channel.
 	Publish(channel, message string)
-	// Do executes the command of an effect.
+	// Do executes a command that is part of an effect. args are the command's name and arguments.
 	Do(args []string)
 }
 

@@ -33,7 +33,7 @@ type deadline struct {
 	when  int64
 	seq   uint64 // orders equal deadlines: the one set first expires first
 	name  string
-	field string // if it is the deadline of a field
+	field string // empty if it is the deadline of a key
 	key   *Entry
 }
 

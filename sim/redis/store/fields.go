@@ -16,13 +16,13 @@ import (
 // timer is the deadline of a field.
 type timer struct {
 	when int64  // in ms on the wall clock
-	seq  uint64 // number of its entry in the heap of deadlines
+	seq  uint64 // number of the field's entry in the heap of deadlines
 }
 
 // HiddenField is a field that has expired but still exists. Its value is stored here and not in miniredis.
 type HiddenField struct {
 	Member
-	ended bool // its end has been recorded
+	ended bool // the field's expiry has been recorded
 }
 
 // Timed reports whether any field of a hash has a deadline or is hidden.

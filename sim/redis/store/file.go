@@ -25,7 +25,7 @@ type File struct {
 	words   []string // memory for the args of the effects
 
 	policy    Policy
-	fsyncTime int64 // how long an fsync takes that begins now
+	fsyncTime int64 // duration of an fsync that begins now
 	unit      int64 // the unit in which Redis counts times of the wall clock, in ns
 	offset    int64 // wall clock minus monotonic clock
 

@@ -15,7 +15,7 @@ type slowFile struct {
 	written, covered, synced int
 	running                  bool
 	runEnd, cost             int64
-	unit                     int64 // in which Redis counts the wall clock, in ms: 1000 in 7.0, 1 in 8
+	unit                     int64 // unit in which Redis counts the wall clock, in ms: 1000 in 7.0, 1 in 8
 	last                     int64 // aof_last_fsync, in units of the wall clock
 	postponed                int64 // aof_flush_postponed_start, in units of the wall clock; −1 if unset
 }
@@ -84,7 +84,7 @@ func TestEverysecIsComputedAsRedisDoesItStepByStep(t *testing.T) {
 				fast.Commit(slow.now * ms)
 			}
 			if r.IntN(10) > 0 {
-				continue // usually does not read the state of File, which must then catch up later
+				continue // usually skip the check, so that File must catch up later
 			}
 			fast.advance(slow.now * ms)
 			if fast.synced != slow.synced || fast.written != slow.written || fast.running != slow.running {

@@ -87,8 +87,8 @@ func elements(values []string) (names []string) {
 	return names
 }
 
-// Change describes the effects of a command on a key that cannot be found by comparing the data before and after the
-// command.
+// Change describes effects of a command on a key: those that a comparison of the data before and after the command does
+// not show.
 type Change struct {
 	Replaced bool     // a new key has replaced the key
 	Set      []string // members that were set, including those that existed before
@@ -174,10 +174,10 @@ func (d *Data) disown(name string, k *Entry, m Member) {
 	d.recordMember(name, m, k, d.Attempt)
 }
 
-// keeps reports whether a field keeps its owner although a command has set it again to the same value. It keeps its
-// owner if this owner also has another member that the command has not set. For example, each reader of a read-write
-// lock sets the field "mode" to "read". An owner without another member may have lost the lock to a client that uses
-// the same value.
+// keeps reports whether a field keeps its owner although a command has set it again to the same value. This is the case
+// if the owner also has another member that the command has not set. For example, each reader of a read-write lock sets
+// the field "mode" to "read". An owner without another member may have lost the lock to a client that uses the same
+// value.
 func (k *Entry) keeps(m Member, c Change) bool {
 	if m.Owner == "" || !slices.Contains(c.Same, m.Name) {
 		return false
@@ -274,7 +274,7 @@ type Title struct {
 	Of           history.Attempt
 }
 
-// Title returns the name of the key, the member and the owner.
+// Title returns the key's name, the member and the owner of the holding.
 func (h *Holding) Title() Title { return Title{h.Name, h.Member, h.Owner} }
 
 // Gone returns the record of the end of the holding.

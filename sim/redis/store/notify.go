@@ -54,8 +54,8 @@ next:
 	return e, ""
 }
 
-// String formats the classes as Redis does. If all classes that A stands for are enabled, it writes A and no other
-// class, not even n.
+// String formats the classes as Redis does. If all classes that A stands for are enabled, it writes A in place of their
+// letters. In this case it omits n, even if the class n is enabled, too.
 func (e Events) String() string {
 	var b strings.Builder
 	all := e&allClasses == allClasses

@@ -46,7 +46,7 @@ func (c *callers) Caller(sim.ProcessID) sim.Caller { return &caller{callers: c} 
 // caller is one client of a run.
 type caller struct {
 	*callers
-	attempt history.Attempt // the attempt that it began last
+	attempt history.Attempt // the client's latest attempt
 	since   sim.Time
 }
 

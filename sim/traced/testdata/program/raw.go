@@ -186,7 +186,7 @@ func processes() {
 func connections() {
 	c := dial()
 	f, _ := c.(interface{ File() (*os.File, error) }).File()
-	fd := int(f.Fd()) // it now blocks
+	fd := int(f.Fd()) // Fd makes reads and writes block
 	one, two := []byte("one "), []byte("two\n")
 	parts := []unix.Iovec{{Base: &one[0], Len: 4}, {Base: &two[0], Len: 4}}
 	message := unix.Msghdr{Iov: &parts[0], Iovlen: 2}
