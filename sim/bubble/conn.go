@@ -78,7 +78,7 @@ func (e *AddressError) Error() string {
 }
 
 // DialContext opens a connection to a server of the world. The address contains the server's IP address, or its name as
-// Sentinel reports it. Any other address gives an *AddressError, which also fails the run.
+// Sentinel reports it. For any other address, DialContext returns an *AddressError, and the run fails.
 func (g *Guest) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
 	at := slices.IndexFunc(g.servers, func(s sim.ProcessID) bool {
 		host, _, err := net.SplitHostPort(address)
@@ -197,7 +197,8 @@ func (c *Conn) send() error {
 	return c.wire.Written(line{c}, c.out[begin:])
 }
 
-// unarmed reports whether there is a deadline and the world has not scheduled a check that is early enough for it.
+// unarmed reports whether there is a deadline for which the world has not scheduled a check, or only one that comes too
+// late.
 func (c *Conn) unarmed() bool {
 	return !c.deadline.IsZero() && (c.armed.IsZero() || c.deadline.Before(c.armed))
 }

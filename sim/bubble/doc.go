@@ -1,12 +1,12 @@
-// Package bubble lets Go code that was not written for the simulator run as a client of a simulated world. The code
-// uses goroutines, timers and net.Conn like any lock library. It runs inside a bubble of testing/synctest, with the
-// same servers, network and faults as modeled clients. Such a client is called a guest.
+// Package bubble lets Go code that was not written for the simulator run as a client of a simulated world. The code,
+// such as a lock library, uses goroutines, timers and net.Conn as usual. It runs inside a bubble of testing/synctest,
+// with the same servers, network and faults as modeled clients. Such a client is called a guest.
 //
 // The goroutine that called [testing/synctest.Test] drives the world. It sleeps on the bubble's clock until the next
 // event of the world is due, or until a guest has written or dialed. It then waits until all guests are blocked, and
 // passes their actions to the world in an order that does not depend on how the guests were scheduled: client by client
-// and, for each client, first the returns of calls, then the dials, then the writes by connection. Then it executes one
-// event of the world.
+// and, for each client, first the returns of calls, then the dials, then the writes, connection by connection. Then it
+// executes one event of the world.
 //
 // # What stays random
 //
@@ -23,8 +23,8 @@
 // While a goroutine waits for a sync.Mutex or RWMutex, virtual time must continue. Some libraries hold a mutex while
 // they wait for the network, and other goroutines of the library wait for that mutex; go-redis's PubSub does this while
 // it dials. But Go does not count a goroutine that waits for a mutex as durably blocked. Therefore a Driver changes
-// three entries of a table of Go's runtime, in memory, for the rest of the process. A bubble then counts as idle while
-// its goroutines wait for a mutex. This works with Go 1.26 and 1.27. With other versions, or if a table with the known
+// three entries of a table of Go's runtime, in memory, until the process ends. A bubble then counts as idle while its
+// goroutines wait for a mutex. This works with Go 1.26 and 1.27. With other versions, or if a table with the known
 // contents is not found, nothing is changed, and a goroutine that waits for a mutex stops the clock. A program that is
 // not a test never reaches this code.
 //

@@ -257,8 +257,8 @@ func (r *run) calls() (names []string) {
 	return names
 }
 
-// Close ends the driver's goroutines, so that the bubble can end. Some guests may have left code running, which first
-// gets time to finish: Close waits, on the bubble's clock, for as long as libraries may keep dialing.
+// Close ends the driver's goroutines, so that the bubble can end. If guests have left code running, Close first gives
+// it time to finish: it waits, on the bubble's clock, for as long as libraries may keep dialing.
 func (d *Driver) Close() {
 	time.Sleep(patience)
 	synctest.Wait()
@@ -276,8 +276,7 @@ func (d *Driver) Dismiss() {
 	d.timer.Stop()
 }
 
-// worker is a goroutine that runs one function after another, so that the functions share its stack, which may have
-// grown.
+// worker is a goroutine that runs one function after another, so that a stack that has grown is used again.
 type worker struct{ jobs chan func() }
 
 // work runs f on a worker.

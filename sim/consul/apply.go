@@ -35,7 +35,7 @@ type change struct {
 	of    *session // the session whose end releases the key, if any
 }
 
-// The first byte of a reply of Apply. It says whether a body or an error follows.
+// The possible first bytes of a reply of Apply. They show whether a body or an error follows.
 const (
 	done   = '+'
 	failed = '-'
@@ -94,8 +94,8 @@ func (s *server) apply(m *raft.Member, e *raft.Entry, c *call) (body string, err
 	return encode(ok), nil
 }
 
-// write sets the value of a key, regardless of which session holds the key. The key stays locked by this session, but
-// its LockIndex is reset to 0 (kvsSetTxn).
+// write sets the value of a key, even if the request does not come from the session that holds the key. The key stays
+// locked by its session, but its LockIndex is reset to 0 (kvsSetTxn).
 func (s *server) write(e *raft.Entry, c *call, old *entry) {
 	n := entry{Key: c.key, Flags: c.flags, Value: c.value}
 	if old != nil {

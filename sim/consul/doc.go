@@ -1,9 +1,9 @@
 // Package consul simulates the parts of a Consul cluster that a lock needs: keys, sessions with a TTL, the lock delay,
 // check-and-set, and blocking queries, on the replicated log of package raft. See [New].
 //
-// Goals: a client of a lock sees the same as with Consul 1.10, under crashes, pauses, cuts, slow disks and drifting
-// clocks. This includes which requests succeed, when a session ends, when a lock can be acquired again, and what a
-// query shows. Jumps of the wall clock have no effect, as in Consul.
+// Goals: a client of a lock sees the same behavior as with Consul 1.10, even under crashes, pauses, cuts, slow disks
+// and drifting clocks. This includes which requests succeed, when a session ends, when a lock can be acquired again,
+// and what a query shows. Jumps of the wall clock have no effect, as in Consul.
 //
 // Non-goals: services, health checks, access control, several datacenters, namespaces, transactions, semaphores, lists
 // of keys, changes of membership, snapshots. Requests for them are refused with an error that names them. By default, a
@@ -31,9 +31,9 @@
 // again, and with it all lock delays, because there are no snapshots.
 //
 // Known differences: connections between servers never break. So a member notices the loss of the leader only when
-// another one is elected. Only then do the requests that the member has forwarded to the old leader fail. Each leader
-// proposes the end of a session only once, since the log does not lose proposals, whereas Consul repeats the proposal.
-// There are no health checks, as explained above.
+// another leader is elected. Only then do the requests that the member has forwarded to the old leader fail. Each
+// leader proposes the end of a session only once, since the log does not lose proposals, whereas Consul repeats the
+// proposal. There are no health checks, as explained above.
 //
 // # Records
 //

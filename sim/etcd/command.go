@@ -8,7 +8,7 @@ import (
 // command is a change that members execute from the log: an *Op, a *Txn or one of the types below. All members share
 // the same command, so it must not be changed.
 type command interface {
-	// apply executes the command. It returns the response of the method that proposes it.
+	// apply executes the command. It returns the response message of the method that proposed the command.
 	apply(s *server, m *raft.Member, w *write) (message []byte, err error)
 	name() string
 	// details returns words that distinguish the command from others with the same name, so that its messages get

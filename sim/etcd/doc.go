@@ -10,11 +10,12 @@
 //
 // # Calls
 //
-// The simulated services of etcd 3.4 are KV, Lease, Watch, the lock and election services, and the methods Status of
-// Maintenance and MemberList of Cluster. All other methods are refused with an error that names them. Requests,
-// responses, codes and error texts are those of 3.4, except where 3.4 panics (on a txn that deletes a key and then puts
-// it with ignore_value). Fields of a newer API are ignored, as an older server ignores them. A txn is one entry of the
-// log, as in etcd. The reply is sent once the member that received the request has applied it.
+// The simulated services of etcd 3.4 are KV, Lease, Watch, and the lock and election services. In addition, the method
+// Status of Maintenance and the method MemberList of Cluster are simulated. All other methods are refused with an error
+// that names them. Requests, responses, codes and error texts are those of 3.4, except where 3.4 panics (on a txn that
+// deletes a key and then puts it with ignore_value). Fields of a newer API are ignored, as an older server would ignore
+// them. A txn is one entry of the log, as in etcd. The reply is sent once the member that received the request has
+// applied it.
 //
 // Known differences: watches of past revisions are served at once, whereas etcd serves them every 100 ms. The election
 // service's method Leader grants no lease, whereas etcd grants one that nobody uses. Only the client enforces the

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// lease keeps its keys alive. It ends ttl seconds after the last keepalive.
+// lease keeps alive the keys that are attached to it. It ends ttl seconds after the last keepalive.
 type lease struct {
 	id    int64
 	ttl   int64 // in seconds

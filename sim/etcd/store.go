@@ -172,8 +172,8 @@ func compare(o *Op, a, b *keyValue) int {
 	return c
 }
 
-// holds reports whether a condition holds. If the key does not exist, all its numbers are treated as 0, and it has no
-// value.
+// holds reports whether a condition holds. If the key does not exist, its revisions, version and lease count as 0, and
+// a condition on its value does not hold.
 func (s *store) holds(c *Compare) bool {
 	from, to := s.span(c.Key, c.End)
 	if from == to {

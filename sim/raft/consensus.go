@@ -16,8 +16,8 @@
 //
 // The raft library draws election timeouts from the host's randomness. Therefore this package calls the library's Tick
 // only for a leader, whose timeouts are fixed. A follower that has received nothing for [Config].Silence forgets its
-// leader and may vote for another. It starts a campaign within [Config].Campaign after that, at a random time that
-// depends on the term. All of this is measured on the monotonic clock: jumps of the wall clock have no effect, but
+// leader and may vote for another member. It starts a campaign within [Config].Campaign after that, at a random time
+// that depends on the term. All of this is measured on the monotonic clock: jumps of the wall clock have no effect, but
 // drift and pauses do.
 //
 // # Disk

@@ -15,11 +15,11 @@ import (
 // firstLeader is the raft ID of the member that is leader when the run starts.
 const firstLeader = 1
 
-// initialIndex is the index of the last entry in each member's log at time zero. This entry is the only one, and it has
-// been compacted.
+// initialIndex is the index of the only entry in each member's log at time zero. This entry has been compacted.
 const initialIndex = 1
 
-// newDisk returns a member's disk at time zero. Unless the run is a ColdStart, it contains a vote for the first member.
+// newDisk returns a member's disk at time zero. Unless the run starts without a leader (Config.ColdStart), the disk
+// contains a vote for the first member.
 func (c *Cluster) newDisk(id uint64, config Config) *raft.MemoryStorage {
 	disk := raft.NewMemoryStorage()
 	index, term, vote := uint64(initialIndex), uint64(initialIndex), uint64(0)

@@ -7,10 +7,10 @@ import (
 )
 
 // This file implements client-side caching. A client with tracking enabled receives RESP3 pushes that name the keys
-// that it must forget. It must forget a key that it has read when the key changes or is deleted. When a key expires,
-// the clients that have read it are not notified immediately. They are notified when a command accesses the key or the
-// background cycle deletes it or, on a replica, when the master's DEL arrives. If a client's own request makes the
-// change, the notice follows the reply to that request.
+// that it must forget. When a key changes or is deleted, each client that has read it must forget it. When a key
+// expires, the clients that have read it are not notified immediately. They are notified when a command accesses the
+// key or the background cycle deletes it or, on a replica, when the master's DEL arrives. If a client's own request
+// makes the change, the notice follows the reply to that request.
 
 // remember records which keys the current connection has read with a command. If a script reads any key, all keys that
 // the script declares are recorded.

@@ -162,8 +162,9 @@ const (
 	help    = "it prints help for people"
 )
 
-// refused lists the commands and subcommands of Redis 7.0 that the node refuses, with the reasons. They are refused in
-// Redis 8 as well. All other unknown commands do not exist in the server's version.
+// refused lists the commands and subcommands of Redis 7.0 that the node refuses, with the reasons. A node that
+// simulates Redis 8 refuses them as well. A command that the node neither executes nor refuses does not exist in the
+// server's version.
 var refused = map[string]string{
 	"spop": random, "srandmember": random, "randomkey": random, "hrandfield": random, "zrandmember": random,
 

@@ -29,8 +29,8 @@ func checkType(d *store.Data, name, kind string, ifAbsent func()) (answered bool
 }
 
 // indices returns a function that checks the arguments at the positions first to last. They must be integers, and are
-// parsed as strictly as by Redis. If any later argument is not one of the given options, the function leaves the check
-// to miniredis, because Redis checks the options first.
+// parsed as strictly as Redis parses them. If any later argument is not one of the given options, the function leaves
+// the check to miniredis, because Redis checks the options first.
 func indices(first, last int, options ...string) func(d *store.Data, args []string) bool {
 	return func(d *store.Data, args []string) bool {
 		for _, option := range args[last+1:] {
@@ -202,8 +202,8 @@ func zpopFirst(d *store.Data, args []string) bool {
 	return true
 }
 
-// storeSet implements SUNIONSTORE and similar commands. miniredis would store an empty set as the result, which it
-// cannot handle later.
+// storeSet implements SUNIONSTORE and similar commands. If the result is empty, miniredis would store an empty set,
+// which it cannot handle later.
 func storeSet(read string) func(d *store.Data, args []string) {
 	return func(d *store.Data, args []string) {
 		findSets(d, args[2:])

@@ -22,8 +22,8 @@
 // command of Redis that is simulated or refused.
 //
 // Known differences: a deadline of 2^63-1 ms means no deadline. Where Redis returns things in the order of a hash
-// table, they are sorted or in the order in which they were created. A replica also sends notifications for the expiry
-// of a key that its master has set with KEEPTTL.
+// table, the node returns them sorted or in the order of their creation. A replica also sends notifications for the
+// expiry of a key that its master has set with KEEPTTL.
 //
 // # Expiry
 //
@@ -53,11 +53,11 @@
 // A node that is promoted, by a Sentinel, by REPLICAOF NO ONE or by a fault, has the data that had reached it. Its old
 // master continues to serve the clients that it reaches until it is ordered to follow the new master. The old master
 // then replaces all its data: every change of master is a full resync, sent in one message. A partial resync would have
-// the same result. A node remembers its master after a restart, as Redis writes it to its configuration. Replicas of
-// replicas are not simulated. A dead connection is noticed when the acknowledgment that is due every second is missing,
-// not after repl-timeout. A master that becomes a replica answers clients that wait for replicas with -UNBLOCKED, and
-// closes their connections. A Sentinel makes a node close the connections of all clients when it changes the node's
-// role, even when it promotes the node.
+// the same result. A node remembers its master after a restart, because Redis writes it to its configuration file.
+// Replicas of replicas are not simulated. A dead connection is noticed when the acknowledgment that is due every second
+// is missing, not after repl-timeout. A master that becomes a replica answers clients that wait for replicas with
+// -UNBLOCKED, and closes their connections. A Sentinel makes a node close the connections of all clients when it
+// changes the node's role, even when it promotes the node.
 //
 // # Cluster
 //
@@ -65,8 +65,9 @@
 // that ask for a key of another slot (MOVED, ASK, CROSSSLOT, CLUSTERDOWN). They ping each other; if a majority of the
 // masters has had no answer from a master for longer than the node timeout, one of its replicas is elected as in
 // cluster.c. The new master has the data that had reached it. A master that reaches only a minority stops serving after
-// the node timeout. The master that got a slot last, by the epoch of the election, keeps it. The old master becomes a
-// replica as soon as it hears of the new one, and loses what it alone had accepted. Connections stay open.
+// the node timeout. If two masters claim a slot, the one that got the slot in the later epoch keeps it. The old master
+// becomes a replica as soon as it hears of the new one, and loses the writes that only it had accepted. Connections
+// stay open.
 //
 // What a member knows about its cluster outlives its process, as nodes.conf does, whatever happens to its data.
 // Operators can move a slot (CLUSTER SETSLOT), but not its keys (MIGRATE). Members neither join nor leave, and replicas
@@ -75,9 +76,9 @@
 //
 // # Publish and subscribe
 //
-// Messages are pushed to the clients that are subscribed at that moment. They are sent at the end of the turn of the
-// event loop, together with the turn's replies. They reach the subscribers of replicas in the stream of effects. They
-// are not written to the file.
+// A message is pushed to the clients that are subscribed when it is published. Messages are sent at the end of the turn
+// of the event loop, together with the turn's replies. They reach the subscribers of replicas in the stream of effects.
+// They are not written to the append-only file.
 //
 // Messages about keys (notify-keyspace-events) are sent in the same way, in the order in which the keys change. Each
 // node sends them to its own subscribers. A master reports the expiry of a key when it deletes the key; a replica
@@ -87,9 +88,9 @@
 //
 // A request that waits, for replicas or for an element of a list, is answered later. Until then, later requests on the
 // same connection wait behind it. A client that waits for a list is served as soon as the command, transaction or
-// script that created the list is over, and before anything else is executed. Clients are served in the order in which
-// they began to wait. When a client is served, the pop is written to the file and sent to the replicas as an ordinary
-// pop, by the attempt that waited. Timeouts are measured on the wall clock, in whole milliseconds.
+// script that created the list has ended, and before anything else is executed. Clients are served in the order in
+// which they began to wait. When a client is served, the pop is written to the file and sent to the replicas as an
+// ordinary pop that belongs to the attempt that waited. Timeouts are measured on the wall clock, in whole milliseconds.
 //
 // # Connections
 //
@@ -113,5 +114,5 @@
 //
 // Scripts run in package lua. Well-known scripts are implemented in Go (twins.go), since they do the same as commands:
 // they find, compare and change keys. Functions (FUNCTION LOAD, FCALL) run in package lua, too. Their libraries are
-// data: they are in the file and on the replicas.
+// data: they are written to the append-only file and sent to the replicas.
 package redis

@@ -321,7 +321,7 @@ func hdelFirst(d *store.Data, args []string) bool {
 	return true
 }
 
-// removeFields removes fields because the current command deletes them, and publishes a notification of this.
+// removeFields removes fields because the current command deletes them, and publishes a notification.
 func removeFields(d *store.Data, name string, k *store.Entry, fields []string) {
 	if len(fields) > 0 {
 		d.LogCommand(append([]string{"hdel", name}, fields...))

@@ -52,7 +52,7 @@ func rename(onlyNew bool) func(d *store.Data, args []string) {
 			d.ReplyError(resp.ErrNoKey)
 			return
 		}
-		// If the new name is that of an expired key, this key is deleted here, and its DEL is logged before the RENAME.
+		// If an expired key has the new name, it is deleted here, and its DEL is logged before the RENAME.
 		if d.Find(to) != nil && onlyNew {
 			d.ReplyInt(0)
 			return

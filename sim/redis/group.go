@@ -13,8 +13,8 @@ import (
 //
 // The masters write the records of a group. A replica writes none until it is promoted. After a promotion, every key
 // that the old master had and the new one does not have is recorded as lost in failover. A key that the old master had
-// deleted, but whose DEL did not arrive, is recorded as set again, with an empty By. Data that a deposed master
-// accepted later is recorded as lost when its data is replaced by the new master's. A replica may also drop keys
+// deleted, but whose DEL did not arrive, is recorded as set again, with an empty By. Data that the deposed master
+// accepted after the promotion is recorded as lost when the new master's data replaces it. A replica may also drop keys
 // because its master came back from a restart without them. The replica records these keys with the reason that was
 // recorded at the master. When a node becomes master again, even if it was never deposed, it records what has happened
 // to all keys that exist according to its own records. A reader of the history relies on these records.

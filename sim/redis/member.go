@@ -58,7 +58,7 @@ type clusterMember struct {
 }
 
 // peer is what a member knows about another member or about itself. Times are in ms on the wall clock of the member
-// that knows this.
+// that stores the peer.
 type peer struct {
 	name   sim.ProcessID
 	master *peer // nil for a master
@@ -89,7 +89,7 @@ const (
 // id returns the node's ID in the cluster: forty hexadecimal digits, which Redis chooses at random.
 func (p *peer) id() string { return lua.SHA1Hex(string(p.name)) }
 
-// votes reports whether the member is a master with slots. Only such masters count for a majority.
+// votes reports whether the member is a master with slots. Only such masters count toward a majority.
 func (p *peer) votes() bool { return p.master == nil && len(p.slots) > 0 }
 
 // newMember returns the state of a node in a cluster that has just been created.

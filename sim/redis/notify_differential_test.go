@@ -10,7 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// notified are commands that concern notifications themselves, and some that cause two notifications at once.
+// notified lists patterns of commands that concern the notifications themselves, and of some commands that cause two
+// notifications each.
 var notified = []string{"CONFIG SET notify-keyspace-events N", "CONFIG SET Notify-Keyspace-Events N",
 	"CONFIG GET notify-keyspace-events", "CONFIG GET NOTIFY-KEYSPACE-EVENTS",
 	"CONFIG SET notify-keyspace-events KEy|foo", "CONFIG SET notify-keyspace-events KEA KEA",

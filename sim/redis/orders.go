@@ -60,7 +60,8 @@ func (n *Node) removeKeys(name history.Lock, why history.Why) {
 }
 
 // postpones reports whether a client pause delays an arrival. If so, it stores the arrival for later. A client pause
-// also delays Sentinels, and replicas that are beginning to follow. Replicas that already follow are not delayed.
+// also delays messages from Sentinels, and from replicas that are beginning to follow. Messages from replicas that
+// already follow are not delayed.
 func (n *Node) postpones(a arrival) bool {
 	if len(n.pauses) == 0 || a.closed != 0 {
 		return false
@@ -76,7 +77,7 @@ func (n *Node) postpones(a arrival) bool {
 	return true
 }
 
-// dropPostponed drops the postponed requests of a connection that is closed.
+// dropPostponed drops the postponed requests of a connection that is being closed.
 func (n *Node) dropPostponed(conn uint64) {
 	n.postponed = slices.DeleteFunc(n.postponed, func(a arrival) bool {
 		return a.request != nil && a.request.ConnID == conn

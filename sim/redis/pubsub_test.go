@@ -140,8 +140,8 @@ func TestServerBehindACutDoesNotKnowThatItsClientHasGone(t *testing.T) {
 }
 
 // A Sentinel that changes a node's role makes the node disconnect its clients, so that they ask again which node is the
-// master (sentinelSendSlaveOf in Redis's sentinel.c). This happens to the new master, and to the old master when it is
-// reconfigured.
+// master (sentinelSendSlaveOf in Redis's sentinel.c). The new master disconnects its clients when it is promoted, and
+// the old master does when it is reconfigured.
 func TestNodeWhoseRoleChangesClosesItsConnections(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1).watch(redis.SentinelConfig{ReconfigureAfter: 2 * time.Second})
 	for i, name := range []sim.ProcessID{master, replica1} {

@@ -21,8 +21,8 @@ type groupOfThree struct {
 	report []string // the steps so far, for the message if the test fails
 }
 
-// member is a node, together with the effects that it has received, in order. If a node that never hides anything
-// replays these effects, it gets the same data.
+// member is a node, together with the effects that it has received, in order. Replaying these effects gives the same
+// data, even on a node on which no key is ever hidden.
 type member struct {
 	*machine
 	name    sim.ProcessID

@@ -184,7 +184,7 @@ func (n *Node) endReplication() {
 	}
 }
 
-// end returns the replication offset at the end of everything that has been executed.
+// end returns the replication offset after everything that has been executed so far.
 func (r *replication) end() int64 { return r.offset + int64(len(r.pending)) }
 
 // Receive handles a message from another server.

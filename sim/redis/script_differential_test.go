@@ -213,7 +213,7 @@ func TestScriptsThatOnlyReadAnswerAsInRedis(t *testing.T) {
 }
 
 // sameScripts runs scripts on the node and on a real Redis, several times while the data changes. It runs all of them
-// with EVAL or EVAL_RO. A script that is loaded is also run with EVALSHA or EVALSHA_RO.
+// with EVAL or EVAL_RO. A script that has been loaded is also run with EVALSHA or EVALSHA_RO.
 func sameScripts(t *testing.T, eval string, texts []string) {
 	real := startRealRedis(t).dial()
 	m := newMachine(Config{})

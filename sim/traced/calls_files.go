@@ -14,7 +14,7 @@ import (
 )
 
 // fileCall is a system call that can change a file. dirs and paths are the indexes of its arguments that contain
-// folders and paths. A folder of -1 means the current folder.
+// folders and paths. If the index of a folder is -1, the path is relative to the current folder.
 type fileCall struct {
 	name  string
 	dirs  []int

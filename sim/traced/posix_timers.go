@@ -88,7 +88,7 @@ func (x *posixTimer) notifies(event []byte) bool {
 	return x.signal > 0 && x.signal <= 64
 }
 
-// target returns the thread that gets the signal, or nil if there is none.
+// target returns the thread that gets the timer's signal, or nil if there is none.
 func (x *posixTimer) target() *thread {
 	at := slices.IndexFunc(x.p.threads, func(t *thread) bool { return t.id == x.thread })
 	if at < 0 {

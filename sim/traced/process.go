@@ -57,7 +57,8 @@ type thread struct {
 	name    string // name of the thread's latest call
 }
 
-// firstID is the ID of the first process. The ID of each later process is higher by firstID than the previous one.
+// firstID is the ID of the first process. Each later process gets an ID that is higher by firstID than the previous
+// one.
 const firstID = 1000
 
 // Name returns the name of the process.
@@ -350,8 +351,8 @@ func (p *Process) Printed() []byte {
 	return b[:max(n, 0)]
 }
 
-// reap cleans up a process that is to be killed, or one of whose threads has ended. If the process is the first of its
-// family, it kills the other processes of the family as well.
+// reap cleans up a process that is to be killed, or a process one of whose threads has ended. If it is the first
+// process of its family, reap kills the other processes of the family as well.
 func (p *Process) reap(how Exit) {
 	if p == p.first {
 		for _, o := range slices.Clone(p.members[1:]) {

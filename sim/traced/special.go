@@ -10,17 +10,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// special is a timerfd or a signalfd of a process. The machine itself handles reads of it. It is actually a socket of
-// the domain AF_UNIX that is connected to the machine, as TCP sockets are. When there is something to read, the machine
-// writes a byte, so that the kernel handles poll and epoll correctly. After a read, the machine removes the bytes that
-// it has written.
+// special is a timerfd or a signalfd of a process. The machine itself handles reads of it. It is actually an AF_UNIX
+// socket that is connected to the machine, as TCP sockets are. When there is something to read, the machine writes a
+// byte to it, so that the kernel handles poll and epoll correctly. After a read, the machine removes the bytes that it
+// has written.
 type special struct {
 	inode uint64
 	end   int // the machine's end of the socket
 }
 
-// makes creates a timerfd or a signalfd and makes the system call return its descriptor. If this fails, the end of s is
-// -1.
+// makes creates a timerfd or a signalfd and makes the system call return its descriptor. If this fails, s.end is -1.
 func (t *thread) makes(flags uint64) (s special, o outcome) {
 	s.end = -1
 	fd := t.passThrough(func(r *unix.PtraceRegs) {

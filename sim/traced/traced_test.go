@@ -199,7 +199,7 @@ func TestRandomStateOfACheckpoint(t *testing.T) {
 }
 
 // TestAProgramKnowsItsNumber: a program that uses the C library makes at most one system call to get its process ID,
-// and gets the same ID each time. Its writes stop the program at most once.
+// and gets the same ID each time. Writing to standard output or error stops the program at most once.
 func TestAProgramKnowsItsNumber(t *testing.T) {
 	code := "import os, sys; [sys.stderr.write(str(os.getpid())) for _ in range(100)]"
 	r := newStage(t, 0).run(1, 0, nil, python(t, "-c", code)...)

@@ -53,9 +53,9 @@ type ClientConfig struct {
 	// Backoff is how long the client waits before it tries the next member. If both bounds are 0, it waits 0 to 1 s,
 	// like ZooKeeper's client.
 	Backoff sim.Delay
-	// CountsTimeout makes the client give up its session when, by its own clock, it has been suspended for as long as
-	// the session timeout. Curator does this. Otherwise, as with Kazoo, only a server can tell the client that its
-	// session has expired.
+	// CountsTimeout makes the client measure, by its own clock, how long it has been suspended. When this time reaches
+	// the session timeout, the client gives up its session, as Curator does. Otherwise, as with Kazoo, only a server
+	// can tell the client that its session has expired.
 	CountsTimeout bool
 	// Listener, if set, is called with each new state, by the task that has caused or noticed the change. It must not
 	// block.

@@ -86,7 +86,7 @@ func (c *Client) pause(env sim.Env) bool {
 	return c.state != Closed
 }
 
-// untilLost shortens a wait that would end after the client gives up its session by its own clock.
+// untilLost shortens a wait so that it ends, at the latest, when the client gives up its session by its own clock.
 func (c *Client) untilLost(env sim.Env, wait time.Duration) time.Duration {
 	if !c.config.CountsTimeout || c.session == nil || c.state != Suspended {
 		return wait

@@ -1,17 +1,18 @@
 // Package zookeeper models the parts of a ZooKeeper ensemble that locks need: znodes (ephemeral, sequential,
 // containers) with access lists, sessions with timeouts, multi and watches. It also models the client library, which
-// keeps a session alive, moves it from member to member, and reports the states CONNECTED, SUSPENDED and LOST. Its
-// calls may end without a reply.
+// keeps a session alive, moves it from member to member, and reports the states CONNECTED, SUSPENDED and LOST. Calls of
+// the client library may end without a reply.
 //
 // Members use only ZooKeeper's own protocol (package jute). The modeled client sends the same frames as a user's client
 // library, which connects through package front.
 //
-// Goals: everything that matters for mutual exclusion works as in ZooKeeper 3.4 to 3.9. The leader ends sessions
-// through the log, when they expire by its monotonic clock, rounded up to a tick. A new leader gives each session its
-// whole timeout again. A client may move its session to another member within the timeout. The modeled client learns
-// the state of its session as early as Curator or Kazoo would. Writes go through the leader. Reads are answered by the
-// member to which the client is connected, and may be stale. A watch event arrives before any reply that shows newer
-// data. Requests for locks (see [LocksFolder]) are recorded in the history once, not by every member.
+// Goals: everything that matters for mutual exclusion works as in ZooKeeper 3.4 to 3.9. The leader ends a session
+// through the log when the session expires by the leader's monotonic clock. Expiry times are rounded up to the next
+// tick. A new leader gives each session its whole timeout again. A client may move its session to another member within
+// the timeout. The modeled client learns the state of its session as early as Curator or Kazoo would. Writes go through
+// the leader. Reads are answered by the member to which the client is connected, and may be stale. A watch event
+// arrives before any reply that shows newer data. Requests for locks (see [LocksFolder]) are recorded in the history
+// once, not by every member.
 //
 // Non-goals: recipes (the lock is in scenarios/locks); TTL nodes, which ZooKeeper refuses by default; SASL and the
 // superuser; observers; reconfiguration; quotas; snapshots.
@@ -27,18 +28,18 @@
 //
 // All members agree, through the log, on the connection to which a session belongs, whereas ZooKeeper's leader keeps it
 // only in memory. Therefore a late request on an earlier connection is refused with SESSIONMOVED even after a change of
-// leader. An earlier connection is closed at once, whereas ZooKeeper closes it when it next writes to it. When a
-// session ends, its ephemeral znodes are removed in the order of their creation, whereas ZooKeeper uses the order of a
-// hash table.
+// leader. An earlier connection is closed at once, whereas ZooKeeper closes it at the next write to it. When a session
+// ends, its ephemeral znodes are removed in the order of their creation, whereas ZooKeeper uses the order of a hash
+// table.
 //
 // A container is removed within a minute after the removal of its last child, by the leader's clock. The times of a
 // znode are from the clock of the member that received the request, whereas ZooKeeper uses the leader's clock. Nothing
 // depends on these times.
 //
-// A single server that has lost its disk comes back empty, and its zxids start again. It does not know earlier
-// sessions, and refuses clients that have seen a higher zxid (CLIENT_ZXID_AHEAD). Those clients stay disconnected until
-// they give up their session. In an ensemble, a member that has lost its disk no longer serves clients, whereas a real
-// member would fetch the data from the leader.
+// A single server that has lost its disk comes back empty, and its zxids start over. It does not know earlier sessions,
+// and refuses clients that have seen a higher zxid (CLIENT_ZXID_AHEAD). Those clients stay disconnected until they give
+// up their session. In an ensemble, a member that has lost its disk no longer serves clients, whereas a real member
+// would fetch the data from the leader.
 //
 // A member serves one request of a connection at a time.
 //
@@ -59,7 +60,7 @@
 //
 // # How to add a request
 //
-// In requests.go, add its handler and, for a transaction, the case in readPart that decodes it. Then remove the request
-// from the list in the test of package front that names what is not simulated. If the modeled client needs the request,
-// add a method in client_calls.go.
+// In requests.go, add the request's handler and, for a transaction, the case in readPart that decodes it. The test of
+// package front lists the requests that are not simulated: remove the request from this list. If the modeled client
+// needs the request, add a method in client_calls.go.
 package zookeeper

@@ -313,9 +313,9 @@ func readWrite(op jute.Op, f *jute.Fields) (c command, ok bool) {
 	return c, ok
 }
 
-// readMulti decodes the parts of a multi. If the multi contains an operation that is not allowed in it, f becomes Torn.
-// For a create in a multi, the flags determine the mode. If the flags request a TTL but the operation is not createTTL,
-// the multi fails at that part, as if it were cut short (MultiOperationRecord).
+// readMulti decodes the parts of a multi. If the multi contains an operation that is not allowed in it, Torn is set in
+// f. For a create in a multi, the flags determine the mode. If the flags request a TTL but the operation is not
+// createTTL, the multi fails at that part, as if it were cut short (MultiOperationRecord).
 func readMulti(f *jute.Fields) command {
 	c := command{kind: multi}
 	for {

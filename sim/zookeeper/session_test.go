@@ -69,9 +69,9 @@ func TestSessionMovesToAnotherMember(t *testing.T) {
 
 // TestMemberWithoutItsLeaderClosesItsConnections isolates the leader or a follower. The isolated member and the others
 // last hear from each other at 1 s. After syncLimit ticks, a follower gives up on its leader. The leader loses its
-// followers at the same time, and resigns at the next tick. Its client then has a pending ping, and waits two seconds
-// for the reply. With the default syncLimit, a session of 6 s has expired by then, unless the isolated member is the
-// leader.
+// followers at the same time, and resigns at the next tick. The leader's client then has a pending ping, and waits two
+// seconds for the reply. With the default syncLimit, a session of 6 s has expired by then, unless the isolated member
+// is the leader.
 func TestMemberWithoutItsLeaderClosesItsConnections(t *testing.T) {
 	for _, test := range []struct {
 		syncLimit, number int

@@ -180,7 +180,8 @@ func TestSessionSpeaksThroughItsLatestConnection(t *testing.T) {
 	same(t, "close on the old one", e.apply(1, &command{kind: closeSession, session: e.a, conn: 1}).code, SessionMoved)
 }
 
-// TestMembersMayShareACommand: applying a command does not change it, because all members apply the same object.
+// TestMembersMayShareACommand: applying a command must not change the command, because all members apply the same
+// object.
 func TestMembersMayShareACommand(t *testing.T) {
 	list := func(session SessionID) []command {
 		return []command{

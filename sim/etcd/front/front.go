@@ -2,9 +2,9 @@
 // the calls in the bytes of an HTTP/2 connection, sends each gRPC message as a message on the simulated network, and
 // encodes a member's responses as frames.
 //
-// Flow-control windows, settings and the compression of headers are handled at the client's end and need no message. So
-// is a ping that immediately follows the arrival of data. The preface and all other pings are sent to the member,
-// because a member that is stopped or cut off must not accept connections or answer pings.
+// Flow-control windows, settings and the compression of headers are handled at the client's end and need no message.
+// The same is true of a ping that immediately follows the arrival of data. The preface and all other pings are sent to
+// the member, because a member that is stopped or cut off must not accept connections or answer pings.
 //
 // Errors are those of the gRPC server in etcd 3.4: an unknown service or method is Unimplemented, and bytes that are
 // not HTTP/2 end the connection. HTTP/1, which etcd serves on the same port, is answered with 404, because its gateway

@@ -214,8 +214,8 @@ func (w *wire) takeSettings(f *frame) error {
 	return nil
 }
 
-// takePing handles a ping. A ping that immediately follows the arrival of data measures the bandwidth. It is answered
-// together with the next data. Any other ping checks whether the member is alive, and is sent to the member.
+// takePing handles a ping. A client that pings right after the arrival of data measures the bandwidth. Such a ping is
+// answered together with the next data. Any other ping checks whether the member is alive, and is sent to the member.
 func (w *wire) takePing(l sim.Line, f *frame) error {
 	switch {
 	case f.stream != 0 || len(f.body) != 8:

@@ -234,8 +234,7 @@ func TestTheRoundThatAcquires(t *testing.T) {
 }
 
 // TestARoundOfSeveralKeys: requests for different keys on the same server belong to the same round. A second request
-// for the same key begins the next round. The same holds for transactions, which are identified by the command that
-// executes them.
+// for the same key begins the next round. The same is true of transactions, which are identified by their EXEC.
 func TestARoundOfSeveralKeys(t *testing.T) {
 	s := newStage(t)
 	c := s.client("c")

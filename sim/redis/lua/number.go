@@ -111,8 +111,8 @@ func (e *Engine) takesNumbers(library *lua.LTable, name string, first int) {
 	}))
 }
 
-// arithmetic adds the arithmetic operators to the metatable of strings. gopher-lua tries the metatable before it
-// converts strings to numbers by its own rules.
+// arithmetic adds the arithmetic operators to the metatable of strings. gopher-lua uses them before it tries to convert
+// strings to numbers by its own rules.
 func (e *Engine) arithmetic(strings *lua.LTable) {
 	for event, operate := range map[string]func(a, b float64) float64{
 		"__add": func(a, b float64) float64 { return a + b },

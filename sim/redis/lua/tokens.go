@@ -2,8 +2,8 @@ package lua
 
 import "strings"
 
-// Tokens returns the tokens of a script, separated by spaces, so that equivalent variants of a script give the same
-// string. It knows only those lexical rules of Lua that lock scripts need. For any other text it returns "".
+// Tokens returns the tokens of a script, separated by spaces, so that equivalent variants of a script have the same
+// result. It knows only those lexical rules of Lua that lock scripts need. For any other text it returns "".
 func Tokens(text string) string {
 	var b strings.Builder
 	calling := 0 // how many tokens of `redis . call (` have just been read

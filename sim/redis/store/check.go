@@ -2,8 +2,7 @@ package store
 
 import "github.com/fencepost-sim/fencepost/checker/history"
 
-// look records that the current script has read a key or one of its members, or that the current transaction watches
-// it.
+// look records a key or a member that the current script has read, or that the current transaction watches.
 type look struct {
 	name, member string          // names of the key and the member; an empty member means the whole key
 	of           history.Attempt // owner of the key or member at that time

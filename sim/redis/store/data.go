@@ -166,7 +166,7 @@ func (d *Data) Pass(args []string) {
 // Begin begins a turn of the event loop. wall is the time of the wall clock in ns.
 func (d *Data) Begin(wall int64) { d.Wall, d.Now = wall, millis(wall) }
 
-// Quietly calls f. Meanwhile, it suppresses records and effects, because they have been written before.
+// Quietly calls f, but suppresses the records and effects of this call, because they have been written before.
 func (d *Data) Quietly(f func()) {
 	was := d.Loading
 	d.Loading = true

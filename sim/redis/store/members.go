@@ -18,9 +18,9 @@ import (
 // This has three consequences. First, a deadline belongs to the key, so when one holder moves it, it moves for all
 // holders. The records of the other holders name the client that moved it in only two cases: if the deadline became
 // earlier, or if that client holds nothing in the key. Second, when an owner deletes a field of a hash, everything else
-// that it has set in the hash, such as the mode of a read-write lock, loses its owner. This is recorded as setting it
-// again without an owner. Third, members that are removed by their score are recorded as expired. Semaphores remove
-// holders in this way when their time has passed.
+// that it has set in the hash, such as the mode of a read-write lock, loses its owner. This is recorded as if it had
+// been set again, without an owner. Third, members that are removed by their score are recorded as expired. Semaphores
+// remove holders in this way when their time has passed.
 
 // Member is a field of a hash, an element of a list, or a member of a set or a sorted set.
 type Member struct {
@@ -74,7 +74,7 @@ func Elements(values []string) (list []Member) {
 
 // elements returns names for the elements of a list. An element's name is its value; further elements with the same
 // value are named "value#2", "value#3" and so on. If one of several equal elements is removed, it is not known which
-// one, so the last is assumed.
+// one was removed, so the last one is assumed.
 func elements(values []string) (names []string) {
 	seen := map[string]int{}
 	for _, v := range values {
