@@ -183,8 +183,8 @@ func (q *apiCall) get() *Status {
 	})
 }
 
-// keyRange returns the range of keys that a request concerns: the key of one object, of all objects in a namespace, or
-// of all objects.
+// keyRange returns the range of keys that a request concerns: the range for one object, for all objects in a namespace,
+// or for all objects.
 func (q *apiCall) keyRange() (key, end string) {
 	key = LeaseObjects
 	if q.namespace != "" {

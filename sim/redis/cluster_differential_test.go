@@ -242,7 +242,7 @@ func (c *realCluster) differ(steps []clusterStep) {
 	c.t.Fatalf("%s\nat first %s\nafter %v", different(steps), first, steps)
 }
 
-// clusterKeys are keys in a few slots, at least one on each master.
+// clusterKeys lists keys in a few slots, at least one on each master.
 var clusterKeys = []string{"lock", "{lock}a", "{lock}b", "x", "x{y}", "{y}", "{}z", "{", "foo{lock}{x}", "c"}
 
 var usedSlots = func() map[int]bool {
@@ -253,7 +253,7 @@ var usedSlots = func() map[int]bool {
 	return used
 }()
 
-// clusterTemplates are commands with placeholders: K for a key, S for a slot and N for a node.
+// clusterTemplates lists commands with placeholders: K for a key, S for a slot and N for a node.
 var clusterTemplates = []string{
 	"SET K 1", "SET K 2 NX PX 100000", "GET K", "DEL K K", "MGET K K", "MSET K 1 K 2", "EXISTS K K K",
 	"EVAL '''return redis.call('get',KEYS[1])''' 1 K", "EVAL '''return redis.call('get','lock')''' 1 K",
@@ -288,7 +288,7 @@ func fill(random *rand.Rand) string {
 	return strings.Join(list, " ")
 }
 
-// clusterLooks are commands that show what a node knows about its cluster. The times and message counts in their
+// clusterLooks lists commands that show what a node knows about its cluster. The times and message counts in their
 // replies are allowed to differ.
 var clusterLooks = []string{
 	"CLUSTER INFO", "CLUSTER NODES", "CLUSTER SHARDS", "CLUSTER SLOTS", "CLUSTER REPLICAS @redis-1",

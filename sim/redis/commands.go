@@ -73,7 +73,7 @@ var ownCommands = []command{
 	{Name: "hgetdel", Arity: -5, Flags: write, run: hgetdel, In: only8},
 }
 
-// passedCommands are the commands that miniredis executes.
+// passedCommands lists the commands that miniredis executes.
 var passedCommands = []command{
 	{Name: "append", Arity: 3, Flags: write, keys: oneKey},
 	{Name: "setrange", Arity: 4, Flags: write | unlessNil, keys: oneKey, first: setrangeFirst},

@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// ofAllTypes are commands for keys of all types. ofLists are commands for lists, including some that wait. ofHashes are
-// commands for hashes whose fields have deadlines.
+// ofAllTypes lists commands for keys of all types, ofLists lists commands for lists, including some that wait, and
+// ofHashes lists commands for hashes whose fields have deadlines.
 var (
 	ofAllTypes = [][]string{{"SET", "a", "v", "NX", "PX", "2000"}, {"SET", "b", "v"}, {"DEL", "b"}, {"INCR", "n"},
 		{"RPUSH", "l", "x"}, {"LPOP", "l"}, {"RPOPLPUSH", "l", "m"}, {"GET", "a"},

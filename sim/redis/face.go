@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// faceCommands are the commands that the Sentinel's internal node executes itself.
+// faceCommands lists the commands that the Sentinel's internal node executes itself.
 var faceCommands = []string{"PING", "HELLO", "CLIENT", "AUTH", "QUIT", "RESET",
 	"SUBSCRIBE", "UNSUBSCRIBE", "PSUBSCRIBE", "PUNSUBSCRIBE"}
 

@@ -17,7 +17,7 @@ import (
 // latestField is the latest deadline, in ms, that a field can have.
 const latestField = 1<<46 - 1
 
-// The results in the replies of commands for deadlines, one per field.
+// The results that the commands for deadlines return, one per field.
 const (
 	noField    = -2
 	noDeadline = -1

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// timedFields are patterns of commands for hashes whose fields have deadlines.
+// timedFields lists patterns of commands for hashes whose fields have deadlines.
 var timedFields = []string{"HEXPIRE|HPEXPIRE K P FIELDS 1 M", "HEXPIRE|HPEXPIRE K P NX|XX|GT|LT FIELDS 1 M",
 	"HPEXPIRE K P FIELDS 2 M M", "HPEXPIRE K P|0 NX|XX|GT|LT FIELDS 3 M M M", "HEXPIREAT K E FIELDS 1 M",
 	"HPEXPIREAT K A FIELDS 1 M", "HPEXPIREAT K A NX|XX|GT|LT FIELDS 2 M M", "HEXPIREAT K E NX|XX|GT|LT FIELDS 1 M",
@@ -27,7 +27,7 @@ var timedFields = []string{"HEXPIRE|HPEXPIRE K P FIELDS 1 M", "HEXPIRE|HPEXPIRE 
 	"WATCH K", "TTL K", "APPEND K V", "RPOPLPUSH K K", "SMOVE K K M",
 	"EVAL return(redis.call('hpexpire',KEYS[1],ARGV[1],'FIELDS',1,'x')) 1 K P"}
 
-// exFields are patterns of the commands for fields that were added in Redis 8.0.
+// exFields lists patterns of the commands for fields that were added in Redis 8.0.
 var exFields = []string{"HSETEX K EX|PX P FIELDS 1 M V", "HSETEX K FNX|FXX PX P FIELDS 1 M V",
 	"HSETEX K PX P FNX|FXX FIELDS 2 M V M V", "HSETEX K KEEPTTL FIELDS 1 M V", "HSETEX K FIELDS 1 M V",
 	"HSETEX K FNX|FXX FIELDS 2 M V M V", "HSETEX K EXAT E FIELDS 1 M V", "HSETEX K PXAT A FIELDS 2 M V M V",

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// libraryBodies are libraries of functions, without their first lines.
+// libraryBodies lists libraries of functions, without their first lines.
 var libraryBodies = []string{
 	"redis.register_function('f', function(keys, args) return {keys[1], args[1], #keys, #args} end)",
 	"redis.register_function('g', function(keys, args)\n" +

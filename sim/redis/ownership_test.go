@@ -59,7 +59,7 @@ var storages = []storage{
 		"redis.call('GET', @lock) == $owner", "GET @lock", isValue, []string{"DEL @twin @lock"}, "GET @lock"},
 }
 
-// forms are the ways to send commands: as plain commands, in a transaction, and in scripts.
+// forms lists the ways to send commands: as plain commands, in a transaction, and in scripts.
 var forms = []string{"commands", "MULTI", "EVAL", "EVALSHA"}
 
 // spelling is one variant of a lock's implementation.

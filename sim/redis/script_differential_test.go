@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/lua"
 )
 
-// scriptTexts are scripts that the node and a real Redis execute, each several times while the data changes.
+// scriptTexts lists scripts that the node and a real Redis execute, each several times while the data changes.
 var scriptTexts = []string{
 	releaseScript,
 	"return redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])",
@@ -94,7 +94,7 @@ var scriptTexts = []string{
 	"return redis.call('xadd', 'never', 'mind') and 1",
 }
 
-// jsonScripts are scripts that write and read JSON.
+// jsonScripts lists scripts that write and read JSON.
 var jsonScripts = []string{
 	"return cjson.encode({1, 2, 'x', true, false, cjson.null})",
 	"return cjson.encode({})",
@@ -178,7 +178,7 @@ var jsonScripts = []string{
 	"return cjson.encode(KEYS) .. cjson.encode(ARGV)",
 }
 
-// readOnlyScripts are scripts that EVAL_RO executes or refuses.
+// readOnlyScripts lists scripts that EVAL_RO executes or refuses.
 var readOnlyScripts = []string{
 	"return redis.call('get', KEYS[1])",
 	"return redis.call('set', KEYS[1], 'v')",

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// numberTexts are texts that a script may receive in place of a number.
+// numberTexts lists texts that a script may receive in place of a number.
 var numberTexts = []string{"0", "1", "-1", "+1", "007", "010", "08", "-0", "12", "1.5", "-2.5", ".5", "5.", "1e2",
 	"1E2", "1e15", "1e+15", "5e-3", "1.5e2", "1e400", "-1e400", "1e-400", "1e", "e1", "0x10", "0X1F", "0x", "0x1p4",
 	"0x1.8p1", "0x1.8", "-0x10", "1_0", "0b11", "0o17", "inf", "-inf", "Infinity", "INF", "infinit", "nan", "-nan",

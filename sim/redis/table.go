@@ -86,7 +86,7 @@ func clientSubs8() arities {
 	return subs
 }
 
-// nodeCommands are the commands that concern connections, scripts, other nodes and the node itself, and the commands
+// nodeCommands lists the commands that concern connections, scripts, other nodes and the node itself, and the commands
 // that wait.
 var nodeCommands = slices.Concat([]nodeCommand{
 	row("multi", 1, noScript|immediate, multi),

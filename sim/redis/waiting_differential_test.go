@@ -12,13 +12,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/lua"
 )
 
-// waits are the patterns of commands that wait for lists.
+// waits lists patterns of commands that wait for lists.
 var waits = []string{"BLPOP|BRPOP K 0", "BLPOP|BRPOP K 0", "BLPOP|BRPOP K+ W", "BLPOP|BRPOP K+ W",
 	"BLMOVE K K LEFT|RIGHT LEFT|RIGHT W", "BLMOVE K K LEFT x W", "BRPOPLPUSH K K W",
 	"BLPOP K x|-1|-0.0001|1e400|1e16|inf|-inf|nan|0x1p-3|0.0001|1e-400", "BLPOP K", "BLMOVE K K LEFT RIGHT",
 	"BRPOPLPUSH K K x"}
 
-// pushes are patterns of commands that create the lists, and of other commands that are mixed with them.
+// pushes lists patterns of commands that create lists, and of other commands that the test sends in between.
 var pushes = []string{"RPUSH|LPUSH K V", "RPUSH|LPUSH K V+", "RPUSH|LPUSH K V+", "LPOP|RPOP K", "LPOP K 2",
 	"RPOPLPUSH K K", "LMOVE K K LEFT|RIGHT RIGHT", "RPUSHX K V", "LINSERT K BEFORE V V", "RENAME K K", "RENAMENX K K",
 	"COPY K K REPLACE",
@@ -102,7 +102,7 @@ func mustParse(t *testing.T, text string) time.Duration {
 	return d
 }
 
-// waits8 are situations in which Redis 8 replies differently from 7.0. Redis 8 executes a request again after the
+// waits8 lists situations in which Redis 8 replies differently from 7.0. Redis 8 executes a request again after the
 // request has waited, lets scripts call commands that wait, and refuses timeouts that are too long. The sources are
 // blocked.c and timeout.c of 7.4; the documentation of BLPOP still describes 7.0.
 var waits8 = []struct{ steps, conn1, of7 string }{

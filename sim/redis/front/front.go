@@ -157,7 +157,7 @@ func (k *caller) requesting(a history.Attempt) *task {
 	return nil
 }
 
-// recorded handles a recorded event in which a request of this client has changed a lock's key.
+// recorded handles the record of a change that a request of this client has made to a lock's key.
 func (k *caller) recorded(e *history.Event) {
 	if e.F == history.KeySet {
 		for _, text := range []string{e.Value, e.Member} {
