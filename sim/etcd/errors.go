@@ -27,7 +27,7 @@ type Error struct {
 	Text string
 }
 
-// Error returns the text.
+// Error returns etcd's text for the error.
 func (e *Error) Error() string { return e.Text }
 
 // Errors of etcd 3.4 (etcdserver/api/v3rpc/rpctypes/error.go).

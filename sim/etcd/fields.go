@@ -71,7 +71,7 @@ func (s *scan) bytes() []byte {
 
 func (s *scan) text() string { return string(s.bytes()) }
 
-// take passes the bytes of a nested message to decode.
+// take calls decode with the bytes of a nested message.
 func (s *scan) take(decode func([]byte) error) {
 	if b := s.bytes(); s.err == nil {
 		s.err = decode(b)

@@ -46,7 +46,7 @@ func Head(code int, fields ...string) string {
 	return head
 }
 
-// Reply returns a complete reply.
+// Reply returns a complete reply: its head, with the given header fields and a Content-Length, and its body.
 func Reply(code int, body []byte, fields ...string) []byte {
 	head := Head(code, append(fields, "Content-Length: "+strconv.Itoa(len(body)))...)
 	return append([]byte(head+"\r\n"), body...)

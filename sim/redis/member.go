@@ -177,7 +177,7 @@ type (
 		busHeader
 		ordered bool
 	}
-	// vote answers a ballot.
+	// vote is the sender's vote for the sender of a ballot.
 	vote struct{ busHeader }
 	// correction is sent to a member that claims slots of another member. It names the member that serves these slots.
 	correction struct {

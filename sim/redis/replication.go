@@ -201,7 +201,7 @@ func (n *Node) Receive(from sim.ProcessID, body any) {
 	n.finishTurn()
 }
 
-// read handles a message.
+// read executes a message from another server, in the current turn of the event loop.
 func (n *Node) read(from sim.ProcessID, body any) {
 	n.data.Attempt, n.data.Out = "", n.data.Out[:0]
 	n.attend(0)

@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// ZooKeeper's default settings, as in its zoo_sample.cfg.
+// ZooKeeper's default settings, from its zoo_sample.cfg.
 const (
 	DefaultTick      = 2 * time.Second
 	DefaultSyncLimit = 5

@@ -42,7 +42,7 @@ var _ raft.Machine = (*server)(nil)
 // wakeRelay is the timer tag for reports. All other tags are values of the field leadership.
 const wakeRelay uint64 = 0
 
-// Reset prepares a starting member.
+// Reset gives a starting member an empty state without connections.
 func (s *server) Reset(*raft.Member) {
 	s.state.reset()
 	s.watches.reset()

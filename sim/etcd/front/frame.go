@@ -8,7 +8,7 @@ import (
 // preface is the first part of every HTTP/2 connection (RFC 9113, 3.4).
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
-// Frame types (RFC 9113, 6).
+// Types of HTTP/2 frames (RFC 9113, 6).
 const (
 	frameData         = 0
 	frameHeaders      = 1
@@ -19,7 +19,7 @@ const (
 	frameContinuation = 9
 )
 
-// Frame flags.
+// Flags of HTTP/2 frames.
 const (
 	flagEndStream  = 0x1 // for DATA and HEADERS
 	flagAck        = 0x1 // for SETTINGS and PING
@@ -28,7 +28,7 @@ const (
 	flagPriority   = 0x20
 )
 
-// Identifiers of settings.
+// Identifiers of HTTP/2 settings.
 const (
 	settingTableSize     = 1
 	settingInitialWindow = 4
