@@ -163,8 +163,8 @@ func (g *Guest) AtEnd(what string, f func()) {
 }
 
 // Call runs f on a goroutine and parks the task of env until f has returned. It returns the time at which f returned.
-// If the client is paused at that time, the task continues later. If f never returns, the error message contains the
-// text what, which describes the call.
+// If the client is paused at that time, the task continues later. The argument what describes the call. It appears in
+// the error message if f never returns.
 func (g *Guest) Call(env sim.Env, what string, f func(context.Context)) (returned sim.Time) {
 	g.mu.Lock()
 	k := g.start(what, f)

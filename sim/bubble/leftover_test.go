@@ -33,7 +33,8 @@ func (l *leftover) keep(err error) {
 	l.wrong = append(l.wrong, err)
 }
 
-// loop calls act every few milliseconds until it is stopped. After the end of the run, each call must return errOver.
+// loop calls the given function every few milliseconds until the loop is stopped. After the end of the run, each call
+// must return errOver.
 func (l *leftover) loop(act func() error) {
 	go func() {
 		for {

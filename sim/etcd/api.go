@@ -287,7 +287,7 @@ func (q *apiCall) create() *Status {
 }
 
 // put writes the object if its key has the given version. Version 0 means that the key must not exist. If this
-// condition is not met, put calls fallback and replies with its result.
+// condition is not met, put replies with the result of fallback.
 func (q *apiCall) put(l *object, version int64, fallback func() *Status) {
 	code := 200
 	if version == 0 {

@@ -174,7 +174,7 @@ func wrongArity(name string) string {
 	return "ERR wrong number of arguments for '" + name + "' command"
 }
 
-// clip shortens a client's text to limit bytes, because Redis's error messages quote no more than that.
+// clip shortens a client's text to the given number of bytes, because Redis's error messages quote no more than that.
 func clip(s string, limit int) string { return s[:min(len(s), limit)] }
 
 // greeting is the parsed content of a HELLO command.

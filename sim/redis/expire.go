@@ -27,7 +27,7 @@ func parseExpireOptions(args []string) (o expireOptions, trouble string) {
 	return o, ""
 }
 
-// admits reports whether the options allow a command to change a key's deadline from current to requested. A key
+// admits reports whether the options allow a command to replace a key's current deadline with the requested one. A key
 // without a deadline is treated as if its deadline were infinitely late.
 func (o expireOptions) admits(current, requested int64) bool {
 	switch {

@@ -38,7 +38,7 @@ func tool(t *testing.T, name string) string {
 }
 
 // start starts a redis-server, which is stopped when the test ends. It waits until the server's log contains the text
-// in ready.
+// given as ready.
 func start(t *testing.T, ready string, env []string, args ...string) {
 	t.Helper()
 	startProgram(t, tool(t, "redis-server"), ready, env, args...)
@@ -147,7 +147,7 @@ func (s *realRedis) send(args ...string) {
 	}
 }
 
-// await reads count RESP values. It returns an error if they do not arrive in time.
+// await reads the given number of RESP values. It returns an error if they do not arrive in time.
 func (s *realRedis) await(count int) (all string, err error) {
 	if count == 0 {
 		return "", nil

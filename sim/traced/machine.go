@@ -246,8 +246,8 @@ func (m *Machine) wake() {
 	}
 }
 
-// advance moves virtual time forward until the clock of a process has advanced by local ns, the time that a modeled
-// system call takes.
+// advance moves virtual time forward until the clock of a process has advanced by the given time in ns, which is how
+// long a modeled system call takes.
 func (m *Machine) advance(p *Process, local int64) {
 	if local > 0 {
 		m.now = p.clock.reached(p.clock.advance(m.now)+local, m.now)
@@ -288,8 +288,8 @@ func (w *watchdog) close() {
 	}
 }
 
-// look kills the running process if it uses more CPU time than limit between two stops. It checks this at regular
-// intervals.
+// look kills the running process if it uses more CPU time between two stops than the limit allows. It checks this at
+// regular intervals.
 func (w *watchdog) look(limit time.Duration) {
 	every := time.NewTicker(limit / 10)
 	defer every.Stop()

@@ -184,7 +184,7 @@ const epoch = 1_767_225_600_000_000_000
 // environment contains the environment variables of programs, in virtual time and on the host.
 var environment = []string{"PATH=/usr/bin:/bin", "LANG=C.UTF-8"}
 
-// run runs a program. If action is not nil, it is called once the program has run for the time given as after.
+// run runs a program. If action is not nil, it is called once the program has run for the given time.
 func (s *stage) run(seed uint64, after time.Duration, action func(*Process), args ...string) (r run) {
 	s.Helper()
 	m := s.tracer.New(Options{Seed: seed, Network: &echoNet{}, Wall: epoch,

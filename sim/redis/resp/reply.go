@@ -42,7 +42,7 @@ func (w *Writer) ReplyInt(v int64) { w.Out = sim.AppendInt(w.Out, v) }
 // ReplyBulk appends a bulk string.
 func (w *Writer) ReplyBulk(s string) { w.Out = sim.AppendBulk(w.Out, s) }
 
-// ReplyLen appends the header of an array with count elements.
+// ReplyLen appends the header of an array with the given number of elements.
 func (w *Writer) ReplyLen(count int) { w.Out = sim.AppendArray(w.Out, count) }
 
 // ReplyMap appends the header of a map with the given number of pairs.
@@ -54,7 +54,7 @@ func (w *Writer) ReplyMap(pairs int) {
 	}
 }
 
-// ReplySet appends the header of a set with count elements.
+// ReplySet appends the header of a set with the given number of elements.
 func (w *Writer) ReplySet(count int) { w.head(either[byte](w.RESP3, '~', '*'), count) }
 
 // ReplyPush appends the header of a push with the given number of elements. A push is not a reply to a request.

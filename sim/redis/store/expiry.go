@@ -115,7 +115,7 @@ func (d *Data) Until(when int64) history.Time {
 	return d.Onlooker.Due(timeUntil(EndOf(when), d.Wall))
 }
 
-// DueAt returns the keys whose deadlines have passed at the wall-clock time wall (in ns), in the order of their
+// DueAt returns the keys whose deadlines have passed at the given wall-clock time (in ns), in the order of their
 // deadlines. It changes nothing.
 func (d *Data) DueAt(wall int64) (names []string) {
 	var due deadlines
