@@ -37,8 +37,8 @@ func tool(t *testing.T, name string) string {
 	return path
 }
 
-// start starts a redis-server, which is stopped when the test ends. It waits until the server's log contains the text
-// given as ready.
+// start starts a redis-server, which is stopped when the test ends. It waits until the server's log contains the given
+// text.
 func start(t *testing.T, ready string, env []string, args ...string) {
 	t.Helper()
 	startProgram(t, tool(t, "redis-server"), ready, env, args...)
