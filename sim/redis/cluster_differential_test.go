@@ -314,8 +314,8 @@ func comparableParts(look, reply string, address *strings.Replacer) string {
 				lines = append(lines, strings.Join(append(fields[:4:4], fields[7:]...), " "))
 			}
 		}
-	// For each node of a shard, its ID, role and health are compared, and the number of its fields. The nodes are
-	// compared in sorted order, because real nodes list them in the order of a hash table.
+	// For each node of a shard, the test compares the ID, the role, the health and the number of fields. The nodes are
+	// sorted, because real nodes list them in the order of a hash table.
 	case "CLUSTER SHARDS":
 		for _, shard := range v.List {
 			line := fmt.Sprint(shard.List[1].Texts())
