@@ -26,8 +26,8 @@ type Options struct {
 	Command func(args []string) string
 	// Stacks, if set, provides the coroutines on which tasks run.
 	Stacks *Stacks
-	// Nameless is for clients whose random values do not depend on the seed. The digest then depends only on which
-	// values and texts are equal, and not on their contents.
+	// Nameless must be set if the clients use random values that do not depend on the seed. The digest then depends
+	// only on which values and texts are equal, and not on their contents.
 	Nameless bool
 	// Wall is the time that every wall clock shows at the start, in ns since the Unix epoch; 0 means Epoch.
 	Wall int64

@@ -93,7 +93,8 @@ const (
 	fromReceipt leaseCount = "receipt"
 )
 
-// lineKind determines which key a client of etcd puts to wait in line.
+// lineKind determines which key an etcd client puts when it requests the lock: a key of its own in a line of waiting
+// clients, or a key that all clients share.
 type lineKind string
 
 const (

@@ -90,8 +90,8 @@ type placeTimes string
 
 const (
 	renewedPlaces placeTimes = "renewed" // place-timeout after its client last asked
-	// A place in the queue expires place-timeout after its client first asked, even if the client is still waiting
-	// (redisson 3004).
+	// A place in the queue expires when place-timeout has passed since its client first asked, even if the client is
+	// still waiting (redisson 3004).
 	fixedPlaces placeTimes = "fixed"
 	// A place in the queue expires place-timeout after the preceding place, so the timeouts of clients that are gone
 	// add up (redisson 1104, 6150).

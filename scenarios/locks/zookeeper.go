@@ -404,8 +404,8 @@ func (l *zooKeeper) await(env sim.Env, h *zooKeeperHold, w *zookeeper.Watch, pat
 	}
 }
 
-// admitted is like isFirst, but for a lock with several permits. It reports whether the number of znodes that are lower
-// than the client's own is smaller than the number of permits.
+// admitted is like isFirst, but for a lock with several permits. It reports whether the number of znodes with a lower
+// sequence number than the client's own is smaller than the number of permits.
 func (l *zooKeeper) admitted(env sim.Env, h *zooKeeperHold, patience time.Duration) (bool, error) {
 	var w zookeeper.Watch
 	names, _, err := l.client.Children(env, h.Attempt, l.folder(), &w)

@@ -35,9 +35,9 @@ type Report struct {
 	// Situations counts, for each thing that can happen to a lock ("a key expired while its holder was in its critical
 	// section"), the runs in which it happened. A situation that occurred in at most one run was hardly tested.
 	Situations map[string]int
-	// UnsimulatedRequests counts, for each request that is not simulated, the runs in which it was refused. A key is
-	// the name of a request. The connection of the request was then closed. What the library does after that says
-	// nothing about its behavior with real servers.
+	// UnsimulatedRequests counts, for each request that the simulated servers do not implement, the runs in which they
+	// refused it. The map's keys are the names of the requests. After such a refusal, the server closed the connection.
+	// What the library does after that says nothing about its behavior with real servers.
 	UnsimulatedRequests map[string]int
 	// CPU is the processor time of the processes that performed the runs, including the time they took to start. It is
 	// measured by the host.
@@ -129,8 +129,8 @@ func (p *parent) breaches() (all []Breach) {
 	return all
 }
 
-// groupOf returns the group that belongs to a breach. If none of the runs shows the breach, the group's run contains
-// only the breach's seed.
+// groupOf returns the group that belongs to a breach: the breach and the run with its seed. If that run does not show
+// the breach, the group's run contains only the seed.
 func (p *parent) groupOf(b Breach) group {
 	for _, run := range p.runs {
 		for _, x := range run.Broken {

@@ -154,7 +154,8 @@ func TestALockThatHoldsItsLease(t *testing.T) {
 	}
 }
 
-// TestSilenceIsOfWhatWasJudged: the confidence bound counts neither undecided runs nor laws that were not exercised.
+// TestSilenceIsOfWhatWasJudged: undecided runs, and laws that were not exercised, do not make the confidence bound
+// tighter.
 func TestSilenceIsOfWhatWasJudged(t *testing.T) {
 	outcomes := func(of map[checker.Law]checker.Outcome) (all []checker.Outcome) {
 		for _, l := range checker.Laws {

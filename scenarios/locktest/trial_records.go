@@ -242,9 +242,9 @@ func (t *trial) heldKeys(events []history.Event) (held []history.Lock) {
 	return held
 }
 
-// signalKey returns the problem that Config.Keys names a key that Unlock sets to wake a waiting client. Such a key is
-// not a key of the lock: no client has this key at the moment when it gets the lock, and the first client, which need
-// not wait, does not consume this key. signalKey returns "" if there is no such key.
+// signalKey looks for a key in Config.Keys that is only a signal: Unlock sets it to wake a waiting client. Such a key
+// is not a key of the lock, because no client has it when it gets the lock, and because the first client, which need
+// not wait, does not consume it. signalKey returns the description of this problem, or "" if there is no such key.
 func (t *trial) signalKey(events []history.Event) string {
 	first := t.hand[0]
 	if len(first.held) == 0 {

@@ -214,7 +214,7 @@ type losable struct{ *trying }
 
 func (l losable) Lost() <-chan struct{} { return nil }
 
-// both returns a constructor for the same locks, but with the given Unlock.
+// both returns a constructor for the same locks as the given one, but with a different Unlock.
 func both(lock constructor, unlock func(ctx context.Context, l *trying) error) constructor {
 	return wrapped(lock, func(l *trying) Lock {
 		l.unlock = unlock

@@ -57,7 +57,7 @@ func (m *measured) closestOf(w Way) (c Call, ok bool) {
 	return m.calls[i], true
 }
 
-// each runs the named scenarios of the catalog, both under their own faults and under random faults.
+// each calls f for runs of the named scenarios of the catalog, both under their own faults and under random faults.
 func each(t *testing.T, names []string, seeds int, f func(t *testing.T, s *scenarios.Scenario, m measured)) {
 	for _, name := range names {
 		s, err := scenarios.Named(name)

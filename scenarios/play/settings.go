@@ -75,7 +75,7 @@ func (o *opened) setting(v *scenarios.Variable) setting {
 	return s
 }
 
-// faultSettings returns the durations and sizes in the lines of faults.
+// faultSettings returns the durations and sizes in the scenario's fault lines as settings.
 func (o *opened) faultSettings() (all []setting) {
 	for i, f := range o.scenario.Faults {
 		for _, of := range []struct {

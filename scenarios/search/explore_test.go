@@ -274,7 +274,7 @@ func isRefused(t *testing.T, what string, forged *Result) {
 	}
 }
 
-// Decode refuses a record with a valid checksum if no search can have produced its contents.
+// Decode rejects a record that no search could have produced, even if its checksum is valid.
 func TestFindingsThatCannotBeAreRefused(t *testing.T) {
 	e := explored(t, named(t, "kleppmann-gc-pause"), 1, 300, Whole, 1)
 	if !e.consistent() || len(e.Findings) < 2 {

@@ -17,8 +17,8 @@ import (
 // multiple of aimedTogether.
 const together = 512
 
-// alone is the number of plans at the start of each block that are always drawn freely, even if the mix asks for guided
-// plans.
+// alone is the number of plans at the start of each block that are always drawn independently of other runs, even if
+// the mix asks for guided plans.
 const alone = 32
 
 // BlockOf returns the first seed of the block that contains seed. A guided plan depends on all earlier runs of its

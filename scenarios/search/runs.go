@@ -34,7 +34,7 @@ func newRuns(span Span, plan []campaign.Planned) *Result {
 	return r
 }
 
-// Given returns the faults that all runs have.
+// Given returns the faults that are injected in every run.
 func (r *Repeated) Given() ([]nemesis.Fault, error) {
 	var faults []nemesis.Fault
 	for _, p := range r.Plan {

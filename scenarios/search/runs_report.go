@@ -162,8 +162,9 @@ func (r *RunsReport) totals(s document.Standing) document.Totals {
 		{Count: c.Digests(), Words: "distinct runs, by digest"}}
 }
 
-// got returns the result that a group of runs has for a law or metric. The result for a metric is "outside", because
-// the values differ from run to run.
+// got returns the result that a group of runs has for a law or metric. A group for a metric has no result of its own,
+// because the values differ from run to run. For such a group, got returns "outside": the values are outside the
+// expected range.
 func got(g *format.Group) string { return cmp.Or(g.Got, "outside") }
 
 // differences lists the ways in which runs differed from the expectation.

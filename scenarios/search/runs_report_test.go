@@ -120,8 +120,8 @@ func TestReportsCanBeRead(t *testing.T) {
 	}
 }
 
-// Only explorations give the rate of runs that break a law, because their plans are a random sample. Many runs of one
-// plan are not such a sample.
+// Only reports on explorations state the rate of runs that break a law, because the plans of an exploration are a
+// random sample. Many runs of one plan are not such a sample.
 func TestOnlyASampleHasARate(t *testing.T) {
 	for name, d := range documents(false) {
 		var page strings.Builder

@@ -108,7 +108,7 @@ func (r Ranges) portions(size uint64) (n int) {
 	return n
 }
 
-// portion returns the i-th portion, counted from 0.
+// portion returns the i-th portion of the set, counted from 0.
 func (r Ranges) portion(i int, size uint64) Range {
 	for _, one := range r {
 		n := one.Last/size - one.First/size

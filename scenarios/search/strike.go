@@ -57,7 +57,8 @@ func (v *variation) beyond(at, end, most time.Duration) time.Duration {
 	return (max(end-at, 0) + max(most, time.Second)>>v.below(4)).Truncate(time.Millisecond)
 }
 
-// fastServer makes a server's clock run fast, which makes keys expire early on that server.
+// fastServer returns a fault that makes the clock of one server run fast or jump ahead, so that the keys on that server
+// expire early.
 func (v *variation) fastServer() []nemesis.Fault {
 	from, to := v.window()
 	server, at := v.standing(), v.when(from, to)
@@ -69,7 +70,8 @@ func (v *variation) fastServer() []nemesis.Fault {
 	return []nemesis.Fault{{Kind: nemesis.Jump, Target: server, By: by, Trigger: nemesis.Trigger{Time: at}}}
 }
 
-// fewerKeys cuts the holder off from as many servers as it can do without, until the lock is granted.
+// fewerKeys returns a cut between the holder and as many servers as the holder can do without. The cut lasts until the
+// lock is granted.
 func (v *variation) fewerKeys() []nemesis.Fault {
 	c := v.call
 	if c.Spare < 1 || c.Spare > len(c.Standing) {
@@ -141,7 +143,7 @@ func (v *variation) failOver() []nemesis.Fault {
 	return nil
 }
 
-// isolate cuts off the master or leader, together with one client, from all other servers.
+// isolate returns a fault that cuts off the master or leader, together with one client, from all other servers.
 func (v *variation) isolate() []nemesis.Fault {
 	from, to := v.window()
 	at := v.when(from, to)
@@ -293,8 +295,9 @@ func (v *variation) lateTry() []nemesis.Fault {
 	return []nemesis.Fault{s.Strike(late, false)}
 }
 
-// lateRequest delays the last request of an attempt to a server until the holder's key exists. If the close call is
-// about a late request of the holder itself, it delays the request until the next holder's key exists.
+// lateRequest returns a fault that delays the last request of an attempt to a server until the holder's key exists. If
+// the close call is about a late request of the holder itself, the fault delays that request until the next holder's
+// key exists.
 func (v *variation) lateRequest() []nemesis.Fault {
 	own := v.call.Way == margin.Requests
 	first, last := map[history.Attempt]*nemesis.Sent{}, map[history.Attempt]*nemesis.Sent{}

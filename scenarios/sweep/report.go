@@ -228,7 +228,7 @@ func (s *Report) edge(e *Edge) (all []document.Block) {
 	return all
 }
 
-// edgeCause returns a finding of the law on one side of an edge.
+// edgeCause returns a finding about the edge's law at one of the two points next to the edge.
 func edgeCause(e *Edge) (cause campaign.Finding) {
 	for _, p := range []*Point{e.Last, e.First} {
 		if all := Causes(p, e.Law); len(all) > 0 {
@@ -359,8 +359,8 @@ func (s *Report) suite() document.Suite {
 	return suite
 }
 
-// lawCase returns the test case of a law about which no assertion was made. It passes if the law was judged at some
-// point.
+// lawCase returns the test case of a law about which no assertion was made. It passes if the law was judged at one or
+// more points of the grid.
 func (s *Report) lawCase(l *Law) document.Case {
 	c := document.Case{Group: s.Scenario.Name, Name: string(l.Law)}
 	if !slices.ContainsFunc(l.Cells, func(c Cell) bool { return c.State != Unjudged && c.State != Invalid }) {

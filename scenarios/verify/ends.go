@@ -80,7 +80,7 @@ func (c *course) marks(strike, until sim.Time) []mark {
 	return list
 }
 
-// due returns marks at the expiry times of the keys that exist at an instant.
+// due returns a mark for the expiry of each key that exists at the given instant.
 func (c *course) due(at sim.Time) []mark {
 	type place struct {
 		server sim.ProcessID

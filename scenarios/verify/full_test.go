@@ -267,8 +267,8 @@ func gridOf(c *course) []sim.Time {
 	return slices.DeleteFunc(slices.Compact(grid), func(at sim.Time) bool { return at < 0 })
 }
 
-// sized returns copies of a jump with some of the possible sizes. Other faults have no size; for these it returns only
-// the fault itself.
+// sized returns copies of f, a clock jump, with the sizes that the grower tries at the first four openings. For a fault
+// of another kind, which has no size, it returns only f.
 func sized(g *grower, f nemesis.Fault, openings []opening) []nemesis.Fault {
 	if f.Kind != nemesis.Jump {
 		return []nemesis.Fault{f}

@@ -120,7 +120,8 @@ func candidates(subjects *nemesis.Subjects, k nemesis.Kind) []nemesis.Fault {
 	return list
 }
 
-// templates returns the candidates of kind k, except those that s excludes.
+// templates returns the faults of kind k that can make a difference, except those that s excludes. They do not have a
+// start or an end yet.
 func templates(s *scenarios.Scenario, subjects *nemesis.Subjects, k nemesis.Kind) []nemesis.Fault {
 	return slices.DeleteFunc(candidates(subjects, k),
 		func(f nemesis.Fault) bool { return ruledOut(s, subjects.Names, f) })

@@ -83,8 +83,7 @@ func (c *course) afterAnswers(p sim.ProcessID) (list []opening) {
 	return list
 }
 
-// placeOnce tries a fault at an opening, with one end time from each class of end times or one size from each class of
-// sizes.
+// placeOnce tries a fault at an opening: one version of it for each end or size that may lead to a different outcome.
 func (g *grower) placeOnce(f nemesis.Fault, o *opening) error {
 	p := g.placing(f, o)
 	for _, f := range p.faults {
@@ -104,7 +103,7 @@ func (g *grower) placeOnce(f nemesis.Fault, o *opening) error {
 	return nil
 }
 
-// placing is a set of faults to try at an opening.
+// placing lists the versions of a fault to try at an opening.
 type placing struct {
 	*opening
 	faults []nemesis.Fault // faults that follow from the run without them

@@ -129,7 +129,8 @@ func Scenario(ctx context.Context, s *scenarios.Scenario, o Options) (*Verificat
 	return v, nil
 }
 
-// begun returns a verification with its scope and its assignments, before any run.
+// begun returns a verification that has not performed any run yet. Its scope and its assignments of message delays are
+// set.
 func begun(s *scenarios.Scenario, o Options) (*Verification, error) {
 	if s.OfPrograms() && !o.Requests {
 		return nil, errPrograms

@@ -20,7 +20,7 @@ import (
 
 // etcdSide is the real or the simulated etcd, with two connections, the latest revision in its answers, and a stream of
 // watches. If a watch begins in the past, lag is the maximum time until it shows the events that it missed. The real
-// etcd checks every 100 ms, the simulated one immediately.
+// etcd sends missed events every 100 ms, the simulated one immediately.
 type etcdSide struct {
 	t        *testing.T
 	conns    [2]*grpc.ClientConn

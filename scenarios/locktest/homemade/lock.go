@@ -452,7 +452,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Call is one step on one server.
+// Call contains what one step of a lock needs to act on one server.
 type Call struct {
 	// A step may set Until to the end of the validity that it has been granted, and Token to the fencing token that it
 	// has obtained.

@@ -197,7 +197,7 @@ func (h *holder) answer(args []string) string {
 	return "+OK\r\n"
 }
 
-// instant is a connection whose server answers during the call of Write.
+// instant is a connection whose server computes the answer before Write returns.
 type instant struct {
 	net.Conn
 	server   *holder

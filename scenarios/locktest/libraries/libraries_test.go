@@ -12,7 +12,7 @@ import (
 // FILE it runs that plan instead and requires every law, so that every violation is reported.
 func TestLibraries(t *testing.T) { each(t, false) }
 
-// TestFenced is like TestLibraries, with a token for every lock.
+// TestFenced is like TestLibraries, but every lock also issues fencing tokens.
 func TestFenced(t *testing.T) { each(t, true) }
 
 func each(t *testing.T, fenced bool) {

@@ -216,7 +216,7 @@ func described(c cell, b locktest.Breach) bool {
 	return b.Law != checker.MutualExclusion || b.Cause.Detail == checker.BySlowWork
 }
 
-// offer keeps, for each breach, the candidate with the best protection.
+// offer keeps, for each distinct violation, the candidate whose client is best protected.
 func (m *matrix) offer(c *candidate) {
 	key := string(c.Law) + " " + c.Cause.String()
 	rank := func(c *candidate) int { return slices.Index([]string{"careful", "none", "fenced"}, c.protection.name) }

@@ -123,8 +123,8 @@ type matrix struct {
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
-// add records the result of one cell. It shrinks each finding once, in the first cell in which it occurs. In that cell,
-// the client takes the fewest precautions.
+// add records the result of one cell. It shrinks each finding once, for the first cell in which it occurs, which is the
+// cell with the fewest precautions.
 func (m *matrix) add(t *testing.T, family, protection string, r *locktest.Report) {
 	t.Helper()
 	for _, f := range r.Failures {
