@@ -62,9 +62,9 @@ type PipeCloser interface {
 	PipeClosed(connID uint64)
 }
 
-// Pauser controls a program on the host that must stop and continue together with its process. The program is the real
-// one behind a server or behind a client's Outside. Pause and Resume are called alternately, starting with Pause, even
-// while the process is down.
+// Pauser controls a program on the host that must stop and continue together with its process. The program belongs to a
+// server or is the Outside of a client. Pause and Resume are called alternately, starting with Pause, even while the
+// process is down.
 type Pauser interface {
 	// Pause stops the program. If pauses are nested, it is called only when the first pause begins.
 	Pause()

@@ -93,8 +93,8 @@ const (
 	// A place in the queue expires when place-timeout has passed since its client first asked, even if the client is
 	// still waiting (redisson 3004).
 	fixedPlaces placeTimes = "fixed"
-	// A place in the queue expires place-timeout after the preceding place, so the timeouts of clients that are gone
-	// add up (redisson 1104, 6150).
+	// Each place in the queue expires one place-timeout later than the place before it, so the timeouts of clients that
+	// are gone add up (redisson 1104, 6150).
 	addedPlaces placeTimes = "added"
 	keptPlaces  placeTimes = "kept" // never (redisson 4595)
 )

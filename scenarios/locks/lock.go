@@ -300,7 +300,8 @@ type requester struct {
 	config  *Config
 	library *Library
 	value   string // owner value of the client or of the current acquire, if several attempts share it
-	// left is the maximum duration of the attempt's requests. 0 means the usual timeout.
+	// left is the time that is left for the requests of the current attempt. 0 means that only the usual timeout
+	// applies.
 	left time.Duration
 }
 

@@ -13,7 +13,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// prefixed is a lock whose release compares only a prefix of its owner value, which is as long as the value of the key.
+// prefixed is a lock whose release deletes the key even if the key's value is only a prefix of the client's owner
+// value.
 type prefixed struct{ plain }
 
 const deleteByPrefix = `local v = redis.call("get", KEYS[1])

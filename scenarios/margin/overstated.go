@@ -51,8 +51,9 @@ func (r *Reader) protects(g *trace.Grant, at history.Time) (until history.Time, 
 	}
 }
 
-// overstated measures two durations for each lease end that a holder was told: how much later it is than the end of the
-// holder's keys, and how much longer these keys were due to exist when the lease was extended, was released, or ended.
+// overstated checks each lease end that a holder was told against the time until which the holder's keys protected the
+// lease. It measures how much later the lease end is. It also measures how long the keys were still due to exist when
+// the lease was extended, was released, or ended.
 func (r *Reader) overstated(lock *trace.LockTrace) {
 	t := r.t
 	for n := range r.stated {

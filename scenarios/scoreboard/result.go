@@ -141,8 +141,8 @@ func (o *Outcome) marks() string {
 	return b.String()
 }
 
-// marks returns the table cell for a family, or "" if the family was not tried. If only aimed faults broke a law, and
-// no random schedule did, the law's letter is in parentheses.
+// marks returns the table cell for a family, or "" if the family was not tried. If a law was broken only by
+// hand-written faults, and by no random schedule, the law's letter is in parentheses.
 func (e *entry) marks(family string) string {
 	if e.result == nil {
 		return ""

@@ -292,8 +292,9 @@ func TestTheWebPageHasEveryRow(t *testing.T) {
 	}
 }
 
-// TestVersionsArePinned checks that the install command of a row installs the versions that the row states. A version
-// is written like this: redis 8.1.0 on CPython 3.11.2. The last part is that of the language, which is not installed.
+// TestVersionsArePinned checks that the install command of a row installs the versions that the row states. A row
+// states versions like this: redis 8.1.0 on CPython 3.11.2. The last part is the version of the language, which the
+// command does not install.
 func TestVersionsArePinned(t *testing.T) {
 	workers := map[string]func(library, version string) (file, pin string){
 		"python-locks": func(l, v string) (string, string) { return "requirements.txt", `(?m)^` + l + `==` + v + `$` },

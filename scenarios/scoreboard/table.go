@@ -107,13 +107,13 @@ func (e *entry) explore(family string) string {
 		"' --seeds " + strconv.Itoa(e.Seeds)
 }
 
-// runAimed returns the command that runs the hand-written fault with index n.
+// runAimed returns the command that performs the run with the hand-written fault of index n.
 func (e *entry) runAimed(n int) string {
 	file, _ := e.AimedScenario(n)
 	return "fencepost run scenarios/scoreboard/" + e.Folder() + "/" + file + " --client '" + e.Client + "'"
 }
 
-// replay returns the command that repeats a finding.
+// replay returns the command that reproduces a finding.
 func (e *entry) replay(f *Finding) string {
 	if e.ofGo {
 		return "cd scenarios/locktest/libraries && go test -run 'TestFindings/" + strings.TrimPrefix(f.Folder,

@@ -354,8 +354,8 @@ func TestNothingToExploreIsAnError(t *testing.T) {
 	}
 }
 
-// Decode refuses a record with a valid checksum if its closest calls cannot have occurred in any run. Otherwise a
-// report would print them.
+// Decode rejects a record in which a closest call cannot have occurred in any run, even if the record's checksum is
+// valid. Otherwise a report would print that call.
 func TestClosestCallsThatCannotBeAreRefused(t *testing.T) {
 	made := explored(t, named(t, "kleppmann-gc-pause"), 1, 300, Whole, 0)
 	if len(made.Closest) < 2 || !made.consistent() {

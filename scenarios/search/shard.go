@@ -11,7 +11,7 @@ import (
 // Shard is one of several consecutive parts of a sequence of seeds or positions. The parts have nearly the same size.
 type Shard struct{ Index, Of int } // 1 <= Index <= Of
 
-// Whole is the shard that contains everything.
+// Whole is the shard that contains all seeds or positions.
 var Whole = Shard{1, 1}
 
 // maxShards is the maximum number of shards.

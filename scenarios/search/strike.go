@@ -51,8 +51,8 @@ func (v *variation) pickDuration(most time.Duration) time.Duration {
 	return max(most>>v.below(10), time.Millisecond).Truncate(time.Millisecond)
 }
 
-// beyond picks the length of a fault that begins at the given time and lasts beyond the given end. It ends at a random
-// time after the end, by at most the given maximum, or 1 s if that is longer.
+// beyond picks the length of a fault that begins at the given time and lasts beyond the given end. The fault ends at a
+// random time after that end: later by at most the given maximum, or by 1 s if that is longer.
 func (v *variation) beyond(at, end, most time.Duration) time.Duration {
 	return (max(end-at, 0) + max(most, time.Second)>>v.below(4)).Truncate(time.Millisecond)
 }
@@ -87,8 +87,8 @@ func (v *variation) fewerKeys() []nemesis.Fault {
 		For: v.beyond(at, c.From.Duration(), 0), Trigger: nemesis.Trigger{Time: at}}}
 }
 
-// slowClient sets the holder's clock back or slows it down. The holder then thinks that its lease lasts longer than it
-// does.
+// slowClient returns a fault that sets the holder's clock back or slows it down. The holder then thinks that its lease
+// lasts longer than it does.
 func (v *variation) slowClient() []nemesis.Fault {
 	from, to := v.call.Called.Duration(), v.call.From.Duration()
 	if v.below(2) == 0 {
@@ -100,7 +100,7 @@ func (v *variation) slowClient() []nemesis.Fault {
 		Trigger: nemesis.Trigger{Time: v.instantIn(from, to)}}}
 }
 
-// cutOff cuts the holder off from the servers. The holder then does not learn that its lease has ended.
+// cutOff returns a cut between the holder and the servers. The holder then does not learn that its lease has ended.
 func (v *variation) cutOff() []nemesis.Fault {
 	from, to := v.window()
 	at := v.when(from, to)
@@ -109,7 +109,7 @@ func (v *variation) cutOff() []nemesis.Fault {
 		For: v.beyond(at, v.end(), v.end()-from), Trigger: nemesis.Trigger{Time: at}}}
 }
 
-// forgetful crashes a server so that it loses its data, and restarts it before the lease ends.
+// forgetful returns a crash in which a server loses data. The server restarts before the lease ends.
 func (v *variation) forgetful() []nemesis.Fault {
 	from, to := v.call.From.Duration(), v.call.To.Duration()
 	at := v.instantIn(from, to).Truncate(time.Millisecond)
@@ -121,7 +121,8 @@ func (v *variation) forgetful() []nemesis.Fault {
 		Restart: v.pickDuration(max(to-at, time.Millisecond)), Trigger: nemesis.Trigger{Time: at}}}
 }
 
-// failOver prevents a replica from receiving the holder's key, and then promotes this replica.
+// failOver returns a cut that keeps a replica from receiving the holder's key, and a failover that promotes this
+// replica.
 func (v *variation) failOver() []nemesis.Fault {
 	t := v.plans.scenario.Targets()
 	server := v.standing()
@@ -153,9 +154,9 @@ func (v *variation) isolate() []nemesis.Fault {
 	return v.aside(v.standing(), at)
 }
 
-// replace isolates the master or leader and pauses it until it has been replaced by another server. The pause ends
-// shortly before the holder sends its next request. The paused server then serves this request, because it does not
-// know yet that it was replaced.
+// replace returns faults that isolate the master or leader and pause it until another server has replaced it. The pause
+// ends shortly before the holder sends its next request. The paused server then serves this request, because it does
+// not know yet that it was replaced.
 func (v *variation) replace() []nemesis.Fault {
 	const elected = 1500 * time.Millisecond // by then a service has usually elected another leader
 	from, to := v.window()
@@ -174,8 +175,9 @@ func (v *variation) replace() []nemesis.Fault {
 		Trigger: nemesis.Trigger{Time: at}})
 }
 
-// aside cuts off a server, together with a client, from all other servers of the service or group. The cut lasts from
-// the given time until after the end of the lease. It returns no fault if there are no other servers.
+// aside returns a fault that cuts off a server, together with a client, from all other servers of the service or group.
+// The fault lasts from the given time until after the end of the lease. aside returns nil if there are no other
+// servers.
 func (v *variation) aside(server sim.ProcessID, at time.Duration) []nemesis.Fault {
 	t := v.plans.scenario.Targets()
 	var far []sim.ProcessID
@@ -211,8 +213,8 @@ func (v *variation) together(a, b sim.ProcessID) bool {
 	})
 }
 
-// pauseClient pauses the holder until after the end of its lease. The pause begins before the lease ends, or when a
-// message of the holder is in transit.
+// pauseClient returns a pause of the holder that lasts until after the end of its lease. The pause begins before the
+// lease ends, or when a message of the holder is in transit.
 func (v *variation) pauseClient() []nemesis.Fault {
 	from, to := v.window()
 	f := nemesis.Fault{Kind: nemesis.Pause, Target: v.call.Holder}
@@ -227,9 +229,9 @@ func (v *variation) pauseClient() []nemesis.Fault {
 	return []nemesis.Fault{f}
 }
 
-// overstate makes the holder rely on its lease for too long. Some holders already do so for longer than another client
-// needs to acquire the lock. In that case, overstate usually cuts the holder off or pauses it, so that the holder does
-// not notice the end of its lease.
+// overstate returns faults that make the holder rely on its lease for too long. Some holders already do so for longer
+// than another client needs to acquire the lock. In that case, overstate usually returns a cut or a pause of the
+// holder, so that the holder does not notice the end of its lease.
 func (v *variation) overstate() []nemesis.Fault {
 	of := []func(*variation) []nemesis.Fault{(*variation).lateAnswer, (*variation).slowClient}
 	if v.call.After > (v.call.To-v.call.From)/50 && v.below(4) > 0 {
@@ -238,7 +240,7 @@ func (v *variation) overstate() []nemesis.Fault {
 	return of[v.below(2)](v)
 }
 
-// lateWrite delays the holder's messages to the resource until after the end of its lease.
+// lateWrite returns a fault that delays the holder's messages to the resource until after the end of its lease.
 func (v *variation) lateWrite() []nemesis.Fault {
 	from, to := v.window()
 	at := v.when(from, to)
@@ -246,8 +248,8 @@ func (v *variation) lateWrite() []nemesis.Fault {
 		By: v.beyond(at, v.end(), v.end()-from), Trigger: nemesis.Trigger{Time: at}}}
 }
 
-// lateAnswer delays one of the last answers that the holder received before it got the lock. The holder then assumes
-// that its lease began later than it did.
+// lateAnswer returns a fault that delays one of the last answers that the holder received before it got the lock. The
+// holder then assumes that its lease began later than it did.
 func (v *variation) lateAnswer() []nemesis.Fault {
 	var last []*nemesis.Sent
 	for _, of := range v.kinds {
@@ -271,9 +273,9 @@ func (v *variation) lateAnswer() []nemesis.Fault {
 	return []nemesis.Fault{r.Strike(nemesis.Fault{Kind: nemesis.DelayMessage, By: v.pickDuration(length)}, true)}
 }
 
-// lateTry delays a request with which the holder undid an earlier failed attempt, until a later attempt has set the
-// holder's key. The history does not mark such requests. So lateTry picks any request that the holder sent to the
-// server before the lock was granted, except the first and the last.
+// lateTry returns a fault that delays a request with which the holder undid an earlier failed attempt, until a later
+// attempt has set the holder's key. The history does not mark such requests. So lateTry picks any request that the
+// holder sent to the server before the lock was granted, except the first and the last.
 func (v *variation) lateTry() []nemesis.Fault {
 	server, from := v.standing(), v.call.From.Duration()
 	var sent []*nemesis.Sent

@@ -157,7 +157,7 @@ func TestWrongAssertions(t *testing.T) {
 	}
 }
 
-// TestConditionsThatCannotBeComputed checks that a condition that cannot be computed at a point causes an error and is
+// TestConditionsThatCannotBeComputed checks that a condition that cannot be evaluated at a point causes an error and is
 // not treated as false.
 func TestConditionsThatCannotBeComputed(t *testing.T) {
 	b := subjectOf(t, sweepable)

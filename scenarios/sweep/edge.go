@@ -53,7 +53,7 @@ type Edge struct {
 	Stopped bool
 }
 
-// Bounds reports whether the law is safe on one side of the edge.
+// Bounds reports whether the edge bounds a range in which the law is safe.
 func (e *Edge) Bounds() bool { return e.Before == Safe || e.After == Safe }
 
 // side is the interval between two neighboring points of the grid, a and b, on an ordered axis.
@@ -92,7 +92,7 @@ type crossing struct {
 	known      []*Point       // valid points in ascending order: the two ends and the points tried between them
 	tried      []*Point       // points tried between the ends, valid or not
 	blocked    map[int64]bool // values such that the middle of the gap after the value is not a valid scenario
-	// unusual lists the numbers of those later runs that, at some value, had a different outcome than the first runs.
+	// unusual lists the numbers of runs that, at some value, had a different outcome than the first runs at that value.
 	// All values are tried with the same seeds, so these runs are likely to have a different outcome at nearby values,
 	// too.
 	unusual []int

@@ -202,9 +202,9 @@ func (m *Map) cells(d *plot.Diagram) {
 	}
 }
 
-// bands colors one line of an ordered axis, the one with the index row. It also draws the edges of this line and the
-// limits that the assertions' conditions set. On a strip the line spans the whole height. On a map it spans the row or
-// column of its value on the other axis. The border between two tried values is drawn halfway between them.
+// bands colors the line with the index row, which lies along an ordered axis. It also draws the edges of this line and
+// the limits that the assertions' conditions set. On a strip the line spans the whole height. On a map it spans the row
+// or column of its value on the other axis. The border between two tried values is drawn halfway between them.
 func (m *Map) bands(d *plot.Diagram, row int) {
 	l := &m.Law.Lines[row]
 	a, lo, hi := &m.Axes[l.Axis], float64(row)-.42, float64(row)+.42

@@ -117,7 +117,7 @@ func (o *Options) Resolve(text string) error {
 
 // Sweep runs the scenario at all points, bisects the edges between them, and judges the assertions. The result does not
 // depend on the number of workers. When ctx is done, Sweep returns what it has found so far. It returns an error if an
-// option is invalid, if no point is a valid scenario, if a condition cannot be computed at a point, or if a run fails.
+// option is invalid, if no point is a valid scenario, if a condition cannot be evaluated at a point, or if a run fails.
 func (b *Subject) Sweep(ctx context.Context, o Options) (*Sweep, error) {
 	if err := o.check(b); err != nil {
 		return nil, err

@@ -67,7 +67,7 @@ type linkDelays struct {
 // arrivalOrder determines which message comes first if several arrive at the same instant. For this, a few nanoseconds
 // are added to each delay, depending on the number of the sender. This is better than permuting the events of an
 // instant: messages on one connection keep their order, and the scenario's text contains the order. With two senders,
-// these are all possible orders.
+// the constants below cover all possible orders.
 type arrivalOrder uint8
 
 const (

@@ -67,8 +67,8 @@ type begin struct {
 }
 
 // ofProcess returns the openings for a fault of process p: before each of its actions, after its last action, and at
-// each point that it passes. The last argument lists further instants, in ascending order, at which the state of p
-// changes. These instants divide the intervals.
+// each point that it passes. unseen lists instants other than those of p's actions, in ascending order, that divide the
+// intervals.
 func (c *course) ofProcess(p sim.ProcessID, from begin, unseen []sim.Time) []opening {
 	var list []opening
 	since := from.at - 1

@@ -73,7 +73,7 @@ func (w *watching) show(r *etcdserverpb.WatchResponse) {
 }
 
 // settle waits until both streams have shown the same events, or until it is clear that they never will. If a watch
-// begins in the past, etcd checks for its events only every 100 ms.
+// begins in the past, etcd may take 100 ms to send the events that it missed.
 func settle(both []*watching) {
 	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
 		more := both[0].take(2 * time.Millisecond)

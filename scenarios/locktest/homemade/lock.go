@@ -95,7 +95,7 @@ type Dress struct {
 	Silent bool
 }
 
-// Dresses lists the dresses in which locks are tested.
+// Dresses lists the variants of each recipe that the tests use.
 var Dresses = []Dress{
 	{Name: "plain",
 		Set: func(key, value, condition string) []string {

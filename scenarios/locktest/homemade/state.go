@@ -38,8 +38,8 @@ type Promise struct {
 var Leased = []Promise{{Quiet, checker.Laws}, {Pauses, locktest.LeaseLaws}, {Network, locktest.LeaseLaws},
 	{Restarts, locktest.LeaseLaws}, {Clocks, locktest.EfficiencyLaws}}
 
-// Tokened lists the promises of a lock that, in addition to what Leased requires, obtains a fencing token in the step
-// that acquires it.
+// Tokened lists the promises of a lock that meets the requirements of Leased and also obtains a fencing token in the
+// same step that acquires the lock.
 var Tokened = []Promise{{Quiet, checker.Laws}, {Pauses, locktest.FencedLaws}, {Network, locktest.FencedLaws},
 	{Restarts, locktest.FencedLaws}, {Clocks, locktest.FencedLaws}}
 

@@ -471,8 +471,8 @@ func saying(all []Showing, words ...string) []Showing {
 	return all
 }
 
-// lateSet returns the Showings of a lock that a client first finds free and then sets in a separate request, which is
-// delayed.
+// lateSet returns the Showings of a lock whose client first finds the key absent and then sets it in a separate
+// request, which is delayed.
 func lateSet(command, why string) []Showing {
 	plan := []string{"delay the " + command + " of client-1 to redis-1 by 300ms"}
 	return []Showing{
