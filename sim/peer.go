@@ -200,8 +200,8 @@ func (m *farewell) depart(extra Time) {
 
 func (m *farewell) abandoned() bool { return false }
 
-// act handles the arrival of the notice. Arrivals of notices are not reported to Watch as Moments: once the client is
-// gone, the state that the server keeps for the connection no longer matters.
+// act handles the arrival of the farewell. It is not reported to Watch as a Moment: once the client is gone, the state
+// that the server keeps for the connection no longer matters.
 func (m *farewell) act(uint64) {
 	p := m.c.server
 	switch {

@@ -162,7 +162,7 @@ type Host interface {
 	// delay depends only on the two servers, the phase and the key.
 	Send(to ProcessID, phase string, key Key, body any)
 	// Push sends a copy of b to the client at the other end of a connection, in order with the replies on it. key
-	// identifies the content.
+	// identifies the content; the delay depends on it.
 	Push(connID uint64, key Key, b []byte)
 	// HangUp closes a connection after the replies and pushes that were already sent on it. Requests that arrive on it
 	// later are not executed, even if the client has already sent them. After HangUp, the server must not reply to

@@ -63,7 +63,7 @@ func (c *Config) Needs() (list []Need) {
 	return list
 }
 
-// Waking determines when a client that found the lock taken tries again.
+// Waking determines when a client tries again after it has found the lock taken.
 type Waking string
 
 const (

@@ -55,8 +55,8 @@ type Definition struct {
 	Alike map[string]string
 	// Measures returns the safety measures that a lock with these settings takes. If Measures is nil, it takes none.
 	Measures func(*Config) []history.Measure
-	// Lacks returns safety measures that a lock with the given settings does not take, although other protocols with
-	// the same common settings do. If Lacks is nil, there are none.
+	// Lacks returns safety measures that a lock with the given settings does not take, although locks of other
+	// protocols with equal settings do. If Lacks is nil, there are none.
 	Lacks func(*Config) []history.Measure
 	// Refused returns settings that contradict each other or the number of Redis masters (0 if unknown). If Refused is
 	// nil, there are none.

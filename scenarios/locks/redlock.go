@@ -51,7 +51,7 @@ func init() {
 	})
 }
 
-// refusedOfRedlock returns settings of a Redlock that contradict each other.
+// refusedOfRedlock returns combinations of Redlock settings that contradict each other.
 func refusedOfRedlock(c *Config, masters int) (list []Refusal) {
 	o := ownOf[redlockConfig](c)
 	if masters > 0 && o.quorum > masters {

@@ -15,7 +15,7 @@ type single struct {
 	millis string
 	set    setKey
 	expiry func(env sim.Env, ttl time.Duration) expiry // returns the expiry of a key that is set now
-	// token gets the fencing token after the lock was acquired. It is nil if no separate step is needed.
+	// token gets the fencing token after the lock has been acquired. It is nil if no separate step is needed.
 	token func(*single, sim.Env, *Hold) bool
 	// These functions return the requests that extend and release the lock. They are nil if the lock is an ordinary key
 	// that contains the owner value.

@@ -17,8 +17,8 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// guided returns a Config that tests a lock with a scenario's mix of faults. It has one full block of 512 seeds and a
-// few seeds of the next block.
+// guided returns a Config that tests a lock with a scenario's mix of faults. The test uses one full block of 512 seeds
+// and a few seeds of the next block.
 func guided(t *testing.T, mix string, lock constructor) Config {
 	t.Helper()
 	if testing.Short() {

@@ -107,8 +107,8 @@ func TestKeysThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// TestWhichLockAKeyIsOf: if a lock has a single key, that key has no member name. A key that belongs to no lock is not
-// assigned to a lock, even if a lock has the same name as the key.
+// TestWhichLockAKeyIsOf: if a lock has several keys, the name of a key becomes its member name; a lock's only key gets
+// no member name. A key that belongs to no lock is not assigned to a lock, even if a lock has the same name as the key.
 func TestWhichLockAKeyIsOf(t *testing.T) {
 	several, err := (&Config{Keys: threeKeys}).newKeys([]history.Lock{"lock"})
 	if err != nil {

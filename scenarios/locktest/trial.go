@@ -461,7 +461,7 @@ func (t *trial) tells(h *hand) {
 	}
 }
 
-// close closes all locks.
+// close closes the locks of all clients.
 func (t *trial) close() {
 	for _, h := range t.hand {
 		if c, can := h.lock.(io.Closer); can {

@@ -118,7 +118,7 @@ func (t *trial) records() (problems []string) {
 	return problems
 }
 
-// unseen returns the problem that no server has recorded a key of the lock.
+// unseen returns the description of a problem: no server has recorded a key of the lock.
 func (t *trial) unseen() string {
 	var others []string
 	for i := range t.seen {
@@ -142,17 +142,17 @@ func quoted(names []string) string {
 	return text.Join(all, " and ")
 }
 
-// keyInUse returns the problem that a holder deleted its own key, or that a key belongs to waiting clients. It returns
-// "" if there is neither problem. It checks for deleted keys first: if a holder deletes its own key and another client
-// then sets that key, the other client has the lock and does not wait.
+// keyInUse describes the problem that a holder deleted its own key, or that a key belongs to waiting clients. It
+// returns "" if neither is the case. It checks for deleted keys first: if a holder deletes its own key and another
+// client then sets that key, the other client has the lock and does not wait.
 func (t *trial) keyInUse(events []history.Event) string {
 	return cmp.Or(t.givenAway(events), t.waitersKey(events), t.signalKey(events))
 }
 
-// givenAway returns a problem if a client deleted the last of its own keys before it called Unlock, as the release of
-// an inner hold may do. It returns "" if no client did so, or if the deletion had no effect: no other client got the
-// lock, and Unlock did not fail. If the release of a lock sets a key, such as a list with a token, having no key while
-// the lock is held is normal.
+// givenAway describes the problem that a client deleted the last of its own keys before it called Unlock, as the
+// release of an inner hold may do. It returns "" if no client did so, or if the deletion had no effect: no other client
+// got the lock, and Unlock did not fail. Some locks set a key when they are released, such as a list with a token. For
+// such a lock, it is normal that its holder has no key.
 func (t *trial) givenAway(events []history.Event) string {
 	for _, h := range t.hand {
 		since := sim.Time(0)
@@ -210,9 +210,9 @@ func (t *trial) gotMeanwhile(h *hand, x *held, after sim.Time) *hand {
 	return nil
 }
 
-// waitersKey returns the problem that Config.Keys names a key that is not a key of the lock: a client sets the key
-// while it waits, and no holder has it. Examples are a queue or a set of waiting clients. waitersKey returns "" if
-// there is no such key.
+// waitersKey looks for a key in Config.Keys that is not a key of the lock: a client sets it while the client waits, and
+// no holder has it. Examples are a queue or a set of waiting clients. waitersKey returns the description of this
+// problem, or "" if there is no such key.
 func (t *trial) waitersKey(events []history.Event) string {
 	held := t.heldKeys(events)
 	for _, e := range events {
@@ -276,8 +276,8 @@ func (t *trial) handOf(a history.Attempt) *hand {
 	return nil
 }
 
-// otherTTL returns the problem that none of the first client's keys has the TTL of the Config. It returns "" if one of
-// the keys has that TTL, or if the lock reports an end of its validity that matches the TTL.
+// otherTTL describes the problem that none of the first client's keys has the TTL of the Config. It returns "" if one
+// of the keys has that TTL, or if the lock reports an end of its validity that matches the TTL.
 func (t *trial) otherTTL(events []history.Event) string {
 	first := t.hand[0]
 	if len(first.held) == 0 {
@@ -304,9 +304,9 @@ func (t *trial) otherTTL(events []history.Event) string {
 	return other
 }
 
-// misused returns the problem that a client deleted, extended or overwrote the key of another client that had the lock.
-// It returns "" if no client did so, or if ownership is not promised. It ignores keys that Lock overwrote. In that case
-// two clients have the lock, which is reported elsewhere.
+// misused describes the problem that a client deleted, extended or overwrote the key of another client that had the
+// lock. It returns "" if no client did so, or if ownership is not promised. It ignores keys that Lock overwrote: in
+// that case two clients have the lock, which is reported elsewhere.
 func (t *trial) misused(events []history.Event) string {
 	if !slices.Contains(t.promise.Laws, checker.Ownership) {
 		return ""
@@ -385,7 +385,7 @@ func value(events []history.Event, key history.Lock, of history.Attempt) string 
 	return ""
 }
 
-// unreleased returns the problem that an Unlock returned nil but left keys unchanged, so that the next client did not
+// unreleased describes the problem that an Unlock returned nil but left keys unchanged, so that the next client did not
 // get the lock before the keys expired. It returns "" if there are no such keys. The comment on RunTrial contains the
 // exact rule.
 func (t *trial) unreleased(events []history.Event) string {

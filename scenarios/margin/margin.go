@@ -90,8 +90,8 @@ type Call struct {
 
 	// how many units (servers or groups of servers) grant the lock
 	Units int `json:"units"`
-	// number of further units (servers or groups of servers) that another client would have needed to be granted the
-	// lock
+	// number of further units (servers or groups of servers) that would have had to grant the lock to another client
+	// for it to acquire the lock
 	Missing int `json:"missing"`
 	// number of units (servers or groups of servers) with the holder's key, minus the number needed for a quorum
 	Spare    int               `json:"spare"`

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// TestBothWaysOfMeasuringAgree compares the processor time that this process's own clock shows with the time of its
-// threads in /proc, which counts only whole ticks of each thread and ignores threads that have ended.
+// TestBothWaysOfMeasuringAgree compares two measurements of the processor time that this process has used: the
+// process's own clock, and the sum over its threads in /proc. The sum counts only whole ticks of each thread and
+// ignores threads that have ended.
 func TestBothWaysOfMeasuringAgree(t *testing.T) {
 	const much = 200 * time.Millisecond
 	clock, threads := spentBy(os.Getpid()), usageOf(os.Getpid())

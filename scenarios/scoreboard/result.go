@@ -74,7 +74,7 @@ func (r *Result) Encode() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// OutcomeOf returns the outcome of an exploration. It omits findings that broke no promise of the scenario.
+// OutcomeOf returns the outcome of an exploration. It omits findings about laws that the scenario does not promise.
 func OutcomeOf(family string, e *search.Result, promise checker.Promise) Outcome {
 	o := Outcome{Family: family, Runs: e.Done()}
 	for _, l := range e.Laws {

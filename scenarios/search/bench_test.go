@@ -75,8 +75,8 @@ func BenchmarkFindTheGCPause(b *testing.B) {
 }
 
 // BenchmarkGuided compares the processor time per run of two searches: one in which half of the plans are guided, and
-// one in which all plans are drawn freely. It reports the ratio for each scenario, and the geometric mean of the
-// ratios.
+// one in which all plans are drawn independently of other runs. It reports the ratio for each scenario, and the
+// geometric mean of the ratios.
 func BenchmarkGuided(b *testing.B) {
 	product, n := 1.0, 0.0
 	for _, name := range []string{"restart-forgets", "kleppmann-gc-pause", "lua-release-by-slow-client",

@@ -124,7 +124,7 @@ func (s *Span) size(of string) string {
 	return size
 }
 
-// closest describes the closest calls of the laws that no run violated, and how to view the closest of them.
+// closest describes the closest call for each law that no run violated, and how to view the closest of all.
 func (r *Report) closest() document.Facts {
 	calls := r.Closest.Whole(r.Laws)
 	facts := calls.Facts()
@@ -135,7 +135,7 @@ func (r *Report) closest() document.Facts {
 	return facts
 }
 
-// struck describes how many of the drawn faults struck while the lock was in use.
+// struck describes how many of the randomly drawn faults struck while the lock was in use.
 func (r *Report) struck() document.Facts {
 	all := r.allFaults()
 	if all.Drawn == 0 {
@@ -159,8 +159,8 @@ func (r *Report) fullTextHint() document.Facts {
 		Value: "for the full report with its timeline, run the command that is shown below a finding, or use --all"}}
 }
 
-// share returns the percentage of the drawn faults that struck while the lock was held or requested. It returns "" if
-// no fault was drawn.
+// share returns the percentage of the randomly drawn faults that struck while the lock was held or requested. It
+// returns "" if no fault was drawn.
 func share(f campaign.Fault) string {
 	if f.Drawn == 0 {
 		return ""

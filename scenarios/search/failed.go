@@ -23,7 +23,8 @@ const mostWhy = 12
 // addresses matches the parts of a failure's text that are different in each process.
 var addresses = regexp.MustCompile(`\+?0x[0-9a-f]+\??|goroutine \d+`)
 
-// note counts the run as failed if err says that the lock's own code or a client failed, and reports whether it did.
+// note counts the run as failed if err says that the lock's own code or a client failed, and reports whether that is
+// so.
 func (f *Failed) note(seed uint64, err error) (failed bool) {
 	var code *scenarios.CodeError
 	if !errors.As(err, &code) {

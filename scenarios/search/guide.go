@@ -35,7 +35,7 @@ type guide struct {
 	latest Shown
 	// differ is the seed of a run that had a different result when it was repeated. noticed is the seed whose plan was
 	// being drawn at that time. Both are nil if there was no such run. If there was one, all further plans of the block
-	// are drawn freely.
+	// are drawn independently of other runs.
 	differ, noticed *uint64
 	repeated        bool // some run of the block was repeated and had the same result
 	reader          margin.Reader
@@ -57,7 +57,7 @@ type Shown struct {
 	Calls  []margin.Call `json:",omitempty"` // the close calls that later plans use; empty if the run failed
 	// Parent is the seed of the run whose plan was varied to make this plan. Niche is the index of the niche that
 	// contained the parent. A niche contains plans that came close to violating a law in the same way. Parent is nil if
-	// the plan was drawn freely.
+	// the plan was drawn independently of other runs.
 	Parent *uint64 `json:",omitempty"`
 	Niche  int     `json:",omitempty"`
 	// Differing is set if a run was repeated to draw this plan, and the repetition had a different result. It is the
@@ -72,8 +72,8 @@ type Judged struct {
 }
 
 // Learn tells p the result of the run of Plan(seed), so p need not perform this run itself. The caller must have judged
-// the run by all laws. The zero Judged means that the run failed. Learn must be called before the next call of Plan;
-// otherwise it has no effect.
+// the run against all laws. The zero Judged means that the run failed. Learn must be called before the next call of
+// Plan; otherwise it has no effect.
 func (p *Plans) Learn(seed uint64, j Judged) {
 	g := &p.guide
 	if n := len(g.plans); n > g.runs && g.first+uint64(n-1) == seed {

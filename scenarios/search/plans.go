@@ -41,9 +41,9 @@ func NewGuidedPlans(s *scenarios.Scenario) (*Plans, error) {
 	return p, err
 }
 
-// NewPlans prepares to draw plans freely, each independently of the others. If the scenario does not limit the period
-// in which faults strike, NewPlans runs it once without faults and uses the time until all clients are done. The error
-// wraps draw.ErrNothing if the mix cannot draw any fault.
+// NewPlans prepares to draw plans, each independently of the others. If the scenario does not limit the period in which
+// faults strike, NewPlans runs it once without faults and uses the time until all clients are done. The error wraps
+// draw.ErrNothing if the mix cannot draw any fault.
 func NewPlans(s *scenarios.Scenario) (*Plans, error) {
 	p := &Plans{scenario: s, Within: s.Within}
 	if p.Within == 0 {

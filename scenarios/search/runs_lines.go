@@ -128,7 +128,7 @@ func (r *RunsReport) shows(c *document.Case) *single.Run {
 	seed := r.Campaign.FirstUndecided
 	switch c.Result {
 	case document.Failed:
-		// The loop runs backward, because the most frequent group comes first and its run must be set last.
+		// The loop runs backward so that it ends with the most frequent group, which comes first.
 		for _, g := range slices.Backward(r.Campaign.Groups) {
 			if g.Name == c.Name {
 				seed = g.First

@@ -134,7 +134,8 @@ func TestOnlyASampleHasARate(t *testing.T) {
 	}
 }
 
-// The commands that reports give to reproduce a finding or to show the example work when they are pasted into a shell.
+// Reports contain commands that reproduce a finding or show the example. These commands work when they are pasted into
+// a shell.
 func TestCommandsWithinReportsCanBePasted(t *testing.T) {
 	found := foundBy(checker.MutualExclusion, checker.CauseNotRecorded, true, 1, "pause client-1 for 1s at 1s")
 	found.Run.Repeat = reporttest.LongCommand

@@ -14,7 +14,7 @@ type Shard struct{ Index, Of int } // 1 <= Index <= Of
 // Whole is the shard that contains all seeds or positions.
 var Whole = Shard{1, 1}
 
-// maxShards is the maximum number of shards.
+// maxShards is the maximum number of shards into which a search can be divided.
 const maxShards = 100_000
 
 // ParseShard parses a shard such as "2/5", the second of five.

@@ -25,7 +25,7 @@ var metricHelp = map[string]string{
 }
 
 // openMetrics returns the metrics of a run in the OpenMetrics text format (version 1.0.0), as gauges. They have the
-// names from the documentation, and scenario and seed as labels. A metric without samples has no line.
+// names from the documentation, and their labels are the scenario and the seed. A metric without samples has no line.
 func (r *Run) openMetrics() []byte {
 	var b bytes.Buffer
 	last := ""

@@ -87,7 +87,7 @@ func (r *Run) recordedVerdict() string {
 	return document.Undecided.String()
 }
 
-// recordedFacts returns everything that is needed to repeat the verdict on the history.
+// recordedFacts returns everything that is needed to reproduce the verdict on the history.
 func (r *Run) recordedFacts() document.Facts {
 	h := r.Recorded()
 	facts := document.Facts{{Name: "history", Value: text.Join(r.Recording.Files, " and ")},

@@ -31,7 +31,7 @@ func outcomeOf(e *ExpectLine) checker.Outcome {
 	return checker.Violated
 }
 
-// metrics returns the lines for metrics.
+// metrics returns the lines that are about metrics.
 func (b verdicts) metrics() (lines []*ExpectLine) {
 	for i := range b.run.Expected {
 		e := &b.run.Expected[i]

@@ -14,7 +14,7 @@ type Stretch struct {
 	From, To Level // the first and the last value tried in the range
 	// At is a value in the stretch that was tried. Of the Runs runs with this value, Violated runs violated the law. If
 	// the law is broken in only some runs of the stretch, At is in the middle of the stretch. Otherwise it is next to
-	// the edge.
+	// the edge. Runs is the number of runs with this value, and Violated is the number of those that broke the law.
 	At             Level
 	Violated, Runs int
 	shown          *Point // the point at At

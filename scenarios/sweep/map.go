@@ -29,7 +29,8 @@ var (
 	claimInk  = plot.Ink{Name: "claim", RGB: color.NRGBA{0x7b, 0x2d, 0x8b, 0xff}}
 )
 
-// These are the styles of lines between safe and unsafe regions, and around the region of an asserted condition.
+// These are the styles of lines between safe and unsafe regions, and around the region in which the condition of an
+// assertion is true.
 var (
 	edgeLine  = plot.Line{Style: plot.Style{Ink: plot.Black, Width: 1.8}, Name: "edge, bisected"}
 	edgeHalo  = plot.Line{Style: plot.Style{Ink: plot.Ground, Width: 3.4}}

@@ -72,8 +72,8 @@ func (o *Options) sure(p *Point, law checker.Law) bool {
 	return p.Runs >= o.Sure || state != Safe && state != Broken
 }
 
-// tally returns the outcomes of a law at a point. They include the number of runs that are missing because of an
-// interruption.
+// tally returns the outcomes of a law at a point. Runs that are missing because of an interruption are counted as
+// NotRun.
 func (s *Sweep) tally(p *Point, law checker.Law) campaign.Counts {
 	t := p.Laws.Of(law)
 	if p.Stopped {

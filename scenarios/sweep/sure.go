@@ -42,8 +42,8 @@ func (s *Sweep) complete(ctx context.Context, what string, points []*Point) erro
 	return err
 }
 
-// sample looks for stretches in which a law is broken in only some runs. For each of them, it performs all runs of a
-// value in the middle.
+// sample looks for stretches (ranges of values) in which a law is broken in only some runs. For each of them, it
+// performs all runs of a value in the middle.
 func (s *Sweep) sample(ctx context.Context) error {
 	var points []*Point
 	for _, law := range s.Laws {

@@ -302,8 +302,9 @@ func (s *Sweep) truth(a *Assertion, levels []Level) (truth, error) {
 	return no, nil
 }
 
-// turnOn finds where the truth of a condition changes on a side of the grid. It returns the value nearest to the change
-// for which the condition is true. ok is false if there is no such change.
+// turnOn finds where the truth of a condition changes on a side of the grid (the interval between two neighboring
+// points). It returns the value next to the change at which the condition is true. ok is false if there is no such
+// change.
 func (s *Sweep) turnOn(a *Assertion, e side, from, to truth) (n int64, ok bool, err error) {
 	if from == none || to == none {
 		return 0, false, nil

@@ -43,8 +43,8 @@ type mark struct {
 	threshold bool // also try a fault that ends just after this instant
 }
 
-// marks returns the marks between the strike of a fault and the given instant. c must be the course of a run in which
-// the fault never ends.
+// marks returns the marks between the strike of a fault and the given instant (see mark). c must be the course of a run
+// in which the fault never ends.
 func (c *course) marks(strike, until sim.Time) []mark {
 	var list []mark
 	add := func(at sim.Time, p sim.ProcessID, threshold bool) {
@@ -80,7 +80,7 @@ func (c *course) marks(strike, until sim.Time) []mark {
 	return list
 }
 
-// due returns a mark for the expiry of each key that exists at the given instant.
+// due returns the expiry times of the keys that exist at the given instant, as marks.
 func (c *course) due(at sim.Time) []mark {
 	type place struct {
 		server sim.ProcessID
@@ -112,8 +112,8 @@ func (c *course) due(at sim.Time) []mark {
 }
 
 // ends returns the instants, in ascending order, at which a fault may end. They are chosen so that the next action of
-// process p, or the effect of its next message, comes just before a mark. If the mark is a threshold, another instant
-// is chosen so that the action or effect comes just after the mark.
+// process p, or the effect of its next message, comes just before a mark (see mark). If the mark is a threshold,
+// another instant is chosen so that the action or effect comes just after the mark.
 func ends(marks []mark, p sim.ProcessID, travel travelTimes) []sim.Time {
 	var list []sim.Time
 	for _, m := range marks {

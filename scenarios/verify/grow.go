@@ -140,8 +140,8 @@ func (g *grower) grow(b *branch, k nemesis.Kind, of share, deeper bool) (*growth
 	return g.growth, nil
 }
 
-// starts returns the faults of kind k that can be added to the branch. Each fault comes with an opening at which it may
-// start.
+// starts returns the faults of kind k that can be added to the branch. Each fault comes with an opening (a place where
+// it may start).
 func (g *grower) starts(k nemesis.Kind) (list []start) {
 	for _, f := range templates(g.v.Scenario, g.subjects, k) {
 		for _, o := range g.openings(&f) {
@@ -153,7 +153,7 @@ func (g *grower) starts(k nemesis.Kind) (list []start) {
 	return list
 }
 
-// openings returns the openings at which fault f may start.
+// openings returns the places (openings) at which fault f may start.
 func (g *grower) openings(f *nemesis.Fault) []opening {
 	c, how := &g.parent, f.Kind.Placement()
 	switch how.At {
@@ -213,7 +213,7 @@ func (g *grower) repeats(k nemesis.Kind, o *opening) bool {
 	return k == kind && (!o.isInterval() || o.since == g.from.at-1)
 }
 
-// place tries a fault at an opening, with each possible end time or each possible size.
+// place tries a fault at an opening (a place where it can start), with each possible end time or each possible size.
 func (g *grower) place(f nemesis.Fault, o *opening) error {
 	if g.v.Options.Requests {
 		return g.placeOnce(f, o)
@@ -321,8 +321,9 @@ func (g *grower) ends(c *course, f *nemesis.Fault, o *opening, last sim.Time) []
 	return append(list, last)
 }
 
-// latest returns the latest instant of an opening at which fault f may start, if it ends at the given time. The
-// scenario must not exclude f with this start and end. ok is false if there is no such instant.
+// latest returns the latest instant of an opening (a place where a fault can start) at which fault f may start, if it
+// ends at the given time. The scenario must not exclude f with this start and end. ok is false if there is no such
+// instant.
 func (g *grower) latest(f nemesis.Fault, o *opening, end sim.Time) (at sim.Time, ok bool) {
 	at = min(o.at, end-1)
 	for _, x := range g.v.Scenario.Mix.Without {

@@ -108,7 +108,7 @@ func subjectsOf(s *scenarios.Scenario) *nemesis.Subjects {
 }
 
 // candidates returns the faults of kind k that can make a difference, one for each target. They do not have a start or
-// an end yet. For faults of messages and links, the targets are found later, in the run.
+// an end yet. For faults that affect messages or links, the targets are found later, in the run.
 func candidates(subjects *nemesis.Subjects, k nemesis.Kind) []nemesis.Fault {
 	list := []nemesis.Fault{{}}
 	if find := k.Placement().Candidates; find != nil {

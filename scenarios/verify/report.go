@@ -157,8 +157,8 @@ func (v *Verification) none(faults int, subject string) string {
 	return words + "."
 }
 
-// shorter describes the largest number of faults, at most limit, for which every placement was tried and none broke
-// anything.
+// shorter describes the largest number of faults, at most limit, for which every placement was tried and none broke a
+// promise.
 func (v *Verification) shorter(limit int) string {
 	whole := -1
 	for _, l := range v.Lengths {

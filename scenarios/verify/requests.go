@@ -103,7 +103,7 @@ func (g *grower) placeOnce(f nemesis.Fault, o *opening) error {
 	return nil
 }
 
-// placing lists the versions of a fault to try at an opening.
+// placing lists the versions of a fault to try at an opening (a place where the fault can start).
 type placing struct {
 	*opening
 	faults []nemesis.Fault // faults that follow from the run without them
@@ -262,8 +262,8 @@ func (g *grower) lapses(c *course, at sim.Time) (list []sim.Time) {
 	return slices.DeleteFunc(list, func(t sim.Time) bool { return t <= at || t == history.Never })
 }
 
-// nextSections returns three times for the next section of each client after an instant: when its keys are set, when it
-// begins and when its release is called.
+// nextSections returns, for the next section of each client after the given instant, the time at which its keys are
+// set, the time at which it begins and the time at which its release is called.
 func (c *course) nextSections(at sim.Time) (list []sim.Time) {
 	next := map[sim.ProcessID]history.Attempt{}
 	for i := range c.events {

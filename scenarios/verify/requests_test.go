@@ -121,8 +121,8 @@ func locksOfOneRun(t *testing.T) (all []*scenarios.Scenario) {
 	return all[:testkit.Size(2, len(all), len(all))]
 }
 
-// TestClassesOfDelaysLoseNothing delays messages by many different delays. Each violation that occurs must also occur
-// with the enumerated delays.
+// TestClassesOfDelaysLoseNothing delays messages for many different lengths of time. Each violation that occurs must
+// also occur with the enumerated delays.
 func TestClassesOfDelaysLoseNothing(t *testing.T) {
 	step := time.Duration(testkit.Size(80, 80, 4)) * time.Millisecond
 	for _, s := range locksOfOneRun(t) {

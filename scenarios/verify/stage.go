@@ -32,7 +32,7 @@ func (st *stage) name() string {
 	return words
 }
 
-// size returns the number of positions of a stage.
+// size returns the number of positions (jobs) of a stage.
 func (v *Verification) size(st *stage) int {
 	switch {
 	case st.Random:
@@ -75,8 +75,8 @@ func (g *grower) position(st *stage, position int) (*growth, error) {
 	return g.grow(&st.Level[branch], g.v.Scope.Every[kind], of, st.Faults < g.v.Options.Faults)
 }
 
-// byCrew runs a stage on the workers of this process. It calls visit with the result of each position, in order. done
-// is the number of positions for which visit was called.
+// byCrew runs a stage on the workers of this process. It calls visit with the result of each position (job), in order.
+// done is the number of positions for which visit was called.
 func (v *Verification) byCrew(ctx context.Context, st *stage, visit func(int, *growth) error) (done int, err error) {
 	start := func() func(int) (*growth, error) {
 		g := newGrower(ctx, v)
@@ -120,7 +120,7 @@ func (v *Verification) byHands(ctx context.Context, st *stage, visit func(int, *
 	return done, err
 }
 
-// Loss is a range of consecutive positions of a stage for which there is no result.
+// Loss is a range of consecutive positions (jobs) of a stage for which there is no result.
 type Loss struct {
 	Stage string // name of the stage, such as "parts with 1 fault"
 	First int    // first lost position, from 0
@@ -129,7 +129,7 @@ type Loss struct {
 	Why   string
 }
 
-// String says for which positions there is no result, and why.
+// String says for which positions (jobs) there is no result, and why.
 func (l *Loss) String() string {
 	numbers := fmt.Sprintf("number %d", l.First+1)
 	if l.Size > 1 {
@@ -138,7 +138,7 @@ func (l *Loss) String() string {
 	return fmt.Sprintf("there is no result for %d of the %d %s (%s): %s", l.Size, l.Of, l.Stage, numbers, l.Why)
 }
 
-// lose records that there is no result for a position. All earlier positions must have been handled before.
+// lose records that there is no result for a position (job). All earlier positions must have been handled before.
 func (v *Verification) lose(st *stage, position int, why string) {
 	name := st.name()
 	if n := len(v.Lost); n > 0 {
@@ -150,7 +150,7 @@ func (v *Verification) lose(st *stage, position int, why string) {
 	v.Lost = append(v.Lost, Loss{name, position, 1, v.size(st), why})
 }
 
-// lost reports whether some position of a stage was lost.
+// lost reports whether the result of some position (job) of a stage was lost.
 func (v *Verification) lost(st *stage) bool {
 	return slices.ContainsFunc(v.Lost, func(l Loss) bool { return l.Stage == st.name() })
 }

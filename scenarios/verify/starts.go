@@ -102,8 +102,8 @@ func (c *course) ofProcess(p sim.ProcessID, from begin, unseen []sim.Time) []ope
 	return list
 }
 
-// ofMessages returns the openings for faults of messages to the given receivers, or of all messages if no receiver is
-// given.
+// ofMessages returns the openings for faults that affect messages to the given receivers, or all messages if no
+// receiver is given.
 func (c *course) ofMessages(from begin, to ...sim.ProcessID) []opening {
 	var list []opening
 	for i := range c.moments {
@@ -178,7 +178,7 @@ func (c *course) settled(p sim.ProcessID) []sim.Time {
 }
 
 // noticed returns two instants for each request to server p. If p closes its connections before or at the first
-// instant, the client already knows it when it sends the request. If p closes them at the second instant, the client
+// instant, the client already knows this when it sends the request. If p closes them at the second instant, the client
 // learns of it exactly when it sends the request.
 func (c *course) noticed(p sim.ProcessID, travel travelTimes) []sim.Time {
 	var list []sim.Time

@@ -197,8 +197,8 @@ func (v *Verification) tryAll(ctx context.Context, n int, level []branch) (next 
 }
 
 // do runs a stage on this process's workers or, if Options.Hands is set, with Options.Hands. It calls visit with the
-// result of each position, in order. It stops when a counterexample is found or the budget is used up. It reports
-// whether all positions were completed.
+// result of each position (job), in order. It stops when a counterexample is found or the budget is used up. It reports
+// whether all jobs were completed.
 func (v *Verification) do(ctx context.Context, st *stage, visit func(position int, g *growth)) (whole bool, err error) {
 	cut, size := false, v.size(st)
 	make := v.byCrew

@@ -107,7 +107,7 @@ func (v *Verification) growths(s campaign.Stage, p campaign.Part) ([]*growth, er
 	return list, nil
 }
 
-// fits reports whether g can be a result of v, i.e. whether it has the laws and assignments of v.
+// fits reports whether g can be a result of v, i.e. whether it has the laws of v and its assignments of delays.
 func (v *Verification) fits(g *growth) bool {
 	same := func(l campaign.Law, law checker.Law) bool { return l.Law == law }
 	return g != nil && slices.EqualFunc(g.Laws, v.Scenario.Promise.Laws, same) &&
@@ -115,7 +115,7 @@ func (v *Verification) fits(g *growth) bool {
 		!slices.ContainsFunc(g.next, func(b branch) bool { return !v.has(b.assignment) })
 }
 
-// has reports whether v has an assignment with this number.
+// has reports whether v has an assignment of delays with this number.
 func (v *Verification) has(assignment int) bool {
 	return assignment >= 0 && assignment < len(v.Assignments)
 }

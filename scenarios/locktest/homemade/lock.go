@@ -39,7 +39,7 @@ type Recipe struct {
 	Unchecked bool
 	// CountsFromReply makes the validity begin when the lock is granted and not when it is requested.
 	CountsFromReply bool
-	// Says is set if a lock is not valid for exactly one TTL from the time when it was requested. Such a lock reports
+	// Says is set if the validity of the lock is not exactly one TTL from the time of the request. Such a lock reports
 	// how long it is valid, in every Dress.
 	Says bool
 	// Fences is set if Take also obtains a fencing token.

@@ -180,7 +180,8 @@ const noLimit = `The library's: a round has no time limit of its own (mutex.go, 
 connection), each try takes 30 s to ask and 30 s to take back, and has no validity left although
 four servers said yes at once. Give redigo.Dial timeouts.`
 
-// longExtension explains how rueidislock computes a validity. valkeylock, which is derived from it, does the same.
+// longExtension explains how rueidislock computes how long a lock is valid. valkeylock, which is derived from it, does
+// the same.
 const longExtension = `The library's: an extension may take until the end that it asks for (lock.go, monitoring: deadline =
 time.Now().Add(m.validity)), not until the key ends as it stands. A holder that no longer reaches the server is told so
 half a TTL after its key has expired. Fencing keeps the data.`

@@ -60,8 +60,8 @@ func Kleppmann() *single.Run {
 	return r
 }
 
-// Fenced returns a run in which a holder is paused beyond its lease, as in Kleppmann, but the resource checks fencing
-// tokens.
+// Fenced returns a run in which a holder is paused beyond its lease, as in Kleppmann's example, but the resource checks
+// fencing tokens.
 func Fenced() *single.Run {
 	r := unexpected(reporttest.Fenced())
 	r.OK = true
