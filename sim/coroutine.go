@@ -6,8 +6,8 @@ import (
 )
 
 // Stacks holds the coroutines on which tasks run. By default, all worlds of the program share a single set. Code in a
-// bubble (testing/synctest) must not run on a stack that was created outside the bubble, so the Options of a world in a
-// bubble must provide a separate set.
+// bubble (testing/synctest) must not run on a stack that was created outside the bubble. Therefore, the Options of a
+// world in a bubble must provide a separate set.
 type Stacks struct {
 	mu   sync.Mutex
 	idle []*coroutine // coroutines without a task; never more than the largest number of tasks that ran at once

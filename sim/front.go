@@ -43,8 +43,8 @@ type Caller interface {
 type Tasks interface {
 	Caller
 	// Turn says for which task the next calls of Begin and Try are made and the next bytes are written. Tasks are
-	// 0 means that the task is not known. If calling is true, the bytes are sent during a call of the task's lock. If
-	// it is false, they come from code that an earlier call has left running.
+	// numbered from 1; 0 means that the task is not known. If calling is true, the bytes are sent during a call of the
+	// task's lock. If it is false, they come from code that an earlier call has left running.
 	Turn(task int, calling bool)
 }
 

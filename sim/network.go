@@ -73,9 +73,8 @@ type conn struct {
 	pipe     *Pipe    // the pipe of this connection, or nil if a task uses it
 }
 
-// conn returns the open connection with the given name. If there is none, it opens a connection. If the client uses the
-// name for the first time, the connection is treated as if it had been open since the start of the run, so it needs no
-// handshake.
+// conn returns the open connection with the given name. If there is none, it opens a connection. A connection whose
+// name is used for the first time needs no handshake: it counts as open since the start of the run.
 func (p *Process) conn(name Conn) *conn {
 	at := p.find(name)
 	if at >= 0 && !p.conns[at].closed {

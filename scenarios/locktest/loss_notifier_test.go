@@ -38,7 +38,7 @@ func (l announcing) Lost() <-chan struct{}            { return l.l.lost }
 const noEffect = "pause client-2 for 1ms at 1s"
 
 // TestALockThatSaysWhenItIsLostIsValidUntilThen: a lock that implements LossNotifier but not Expiring counts as valid
-// until it reports its loss or its client crashes, whether or not the client checks the lock's validity.
+// until it reports its loss or its client crashes. It does not matter whether the client checks the lock's validity.
 func TestALockThatSaysWhenItIsLostIsValidUntilThen(t *testing.T) {
 	const ttl = 8 * time.Second
 	for name, test := range map[string]struct {

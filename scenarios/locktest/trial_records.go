@@ -243,8 +243,8 @@ func (t *trial) heldKeys(events []history.Event) (held []history.Lock) {
 }
 
 // signalKey looks for a key in Config.Keys that is only a signal: Unlock sets it to wake a waiting client. Such a key
-// is not a key of the lock, because no client has it when it gets the lock, and because the first client, which need
-// not wait, does not consume it. signalKey returns the description of this problem, or "" if there is no such key.
+// is not a key of the lock: no client has it when it gets the lock, and the first client, which need not wait, does not
+// consume it. signalKey returns the description of this problem, or "" if there is no such key.
 func (t *trial) signalKey(events []history.Event) string {
 	first := t.hand[0]
 	if len(first.held) == 0 {

@@ -330,7 +330,7 @@ func (w *worker) drawPlans(k task) (err error) {
 	return w.readShown(k.Seeds[0], k.Shown)
 }
 
-// readShown reads the results of earlier runs in the block of a seed from a file, so that the worker can continue to
+// readShown reads, from a file, the results of earlier runs in the block of a seed. The worker can then continue to
 // draw plans where the earlier worker stopped.
 func (w *worker) readShown(seed uint64, file string) error {
 	if file == "" {

@@ -255,8 +255,8 @@ func (r *Reader) blinds(f *trace.Fault) bool {
 	return false
 }
 
-// usable returns the earliest time, at or after the given time, at which a server can grant a client a lock because it
-// is neither down nor cut off from the client. It returns history.Never if there is no such time.
+// usable returns the earliest time, at or after the given time, at which a server is neither down nor cut off from a
+// client, so that it can grant the client a lock. It returns history.Never if there is no such time.
 func (r *Reader) usable(server, client history.Process, at history.Time) history.Time {
 	for again := true; again && at != history.Never; {
 		again = false

@@ -134,9 +134,9 @@ type Reader struct {
 	met    [Ways]bool
 }
 
-// Read measures a run. t is the trace of the run's history as the checker has read it, v is the verdict on it, and sent
-// lists the messages that the run's clients sent. For each way in which there was a close call, Read returns the
-// closest one, in the order of the ways. The calls are valid until the next Read.
+// Read measures a run. t is the trace that the checker has made from the run's history, and v is the verdict on the
+// run. sent lists the messages that the run's clients sent. For each way in which there was a close call, Read returns
+// the closest one, in the order of the ways. The calls are valid until the next Read.
 func (r *Reader) Read(t *trace.Trace, v *checker.Verdict, sent []nemesis.Sent) []Call {
 	r.t, r.sent, r.met = t, sent, [Ways]bool{}
 	r.ttl = float64(max(t.History.Header.TTL, 1))
@@ -249,8 +249,8 @@ func (r *Reader) share(d history.Time) float64 { return part(float64(d) / r.ttl)
 // part limits x to the range from 0 to just below 1.
 func part(x float64) float64 { return min(max(x, 0), 0.999) }
 
-// uncontended is added to the margin of a close call if no other client requested the lock at that time, so that the
-// call ranks behind calls in which a client did.
+// uncontended is added to the margin of a close call if no other client requested the lock at that time. Such a call
+// then ranks behind all calls in which another client did.
 const uncontended = 2
 
 // about fills in the lock, the holder and the next client of a close call, given the i-th grant of the lock.

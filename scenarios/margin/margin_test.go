@@ -223,8 +223,8 @@ func TestACallIsWrittenAndRead(t *testing.T) {
 	}
 }
 
-// A run without faults has no close call that is worth reporting, unless its holders work in the last tenth of their
-// leases or the lock can be broken without a fault.
+// A run without faults has no close call that is worth reporting. There are two exceptions: the holders work in the
+// last tenth of their leases, or the lock can be broken without a fault.
 func TestNothingIsCloseWithoutFaults(t *testing.T) {
 	toTheEnd := []string{"no-drift-allowance", "drift-allowance", "skew-of-an-hour", "printed-simple-lock-late-release",
 		"kubernetes-own-lease-duration", "shared-lock-object-value-of-call", "reentrant-uncounted",

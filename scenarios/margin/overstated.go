@@ -16,8 +16,8 @@ type statement struct {
 	protects  history.Time // until when the keys keep other clients from a quorum, as far as was known at the time at
 }
 
-// state records the lease end that the holder was told at the beginning of w, and the time until which the holder's
-// keys protected the lease, as far as was known at that moment.
+// state records the lease end that the holder was told at the beginning of w. It also records the time until which the
+// holder's keys protected the lease, as far as was known at that moment.
 func (r *Reader) state(w *trace.Span) {
 	t := r.t
 	g := &t.Grants[w.Grant]

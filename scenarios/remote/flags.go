@@ -9,8 +9,8 @@ import (
 
 // Flags returns the arguments of this test binary that must also be passed to the processes of its runs, so that a test
 // behaves the same there. These are the user's own flags, -short, and all arguments after the flags. Flags that tell go
-// test what to run and where to write output are omitted, and so are the flags in except, which are meant only for this
-// process.
+// test what to run and where to write output are omitted. The flags in except are also omitted, because they are meant
+// only for this process.
 func Flags(except ...string) []string { return own(flag.CommandLine, os.Args[1:], except...) }
 
 // own implements the function Flags. The flags in set were parsed from args.

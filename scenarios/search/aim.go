@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// aim contains what happens in a fault-free run: its requests, and the times of its events. Some of the faults that are
-// drawn are aimed at one of these requests or times, because a fault at a random time would seldom hit one particular
-// message among thousands.
+// aim contains what happens in a fault-free run: its requests, and the times of its events. Some of the randomly drawn
+// faults are aimed at one of these requests or times. A fault at a random time would seldom hit one particular message
+// among thousands.
 type aim struct {
 	seed     uint64 // seed of the fault-free run
 	known    bool

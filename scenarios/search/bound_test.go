@@ -11,11 +11,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// leastProbability returns a lower bound on the probability that a plan has exactly one fault, and that this fault
-// delays one given message of the fault-free run (a request, or the answer to it). Requests are grouped into classes:
-// classes is the number of classes, and requests is the number of requests in the same class. The formula is in the
-// README, and uses the numbers in the mix. Its first three factors are the same for any single fault that names a
-// request.
+// leastProbability returns a lower bound on the probability that the only fault of a plan delays one given message of
+// the fault-free run (a request, or the answer to it). Requests are grouped into classes: classes is the number of
+// classes, and requests is the number of requests in the same class. The formula is in the README, and uses the numbers
+// in the mix. Its first three factors are the same for any single fault that names a request.
 func leastProbability(s *Plans, requests, classes int) float64 {
 	m := s.scenario.Mix
 	weights := 0

@@ -11,8 +11,8 @@ import (
 )
 
 // TestAnInterruptedSearchStopsAfterTheRunUnderWay checks that an interrupted search does not start another run, not
-// even in the middle of a batch of seeds, because a run of real programs may take seconds. The search keeps its results
-// so far. When it is continued, the final result is the same as without the interruption.
+// even in the middle of a batch of seeds. A run of real programs may take seconds. The search keeps its results so far.
+// When it is continued, the final result is the same as without the interruption.
 func TestAnInterruptedSearchStopsAfterTheRunUnderWay(t *testing.T) {
 	const seeds, last = 40, 5
 	plain := named(t, "fenced-gc-pause")

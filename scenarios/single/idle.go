@@ -87,8 +87,8 @@ func (r *Run) idle() string {
 	return IdleFaults(n[NeverStruck], n[StruckInVain], len(r.Plan))
 }
 
-// IdleFaults says how many of the faults never struck (in one run, or in any of several), and how many struck only
-// while no affected client held or requested a lock. It returns "" if there are none.
+// IdleFaults says how many of the faults never struck, in one run or in any of several runs. It also says how many
+// struck only while no affected client held or requested a lock. It returns "" if there are none.
 func IdleFaults(never, vain, of int) string {
 	var words []string
 	for _, idle := range []struct {

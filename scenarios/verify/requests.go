@@ -262,8 +262,8 @@ func (g *grower) lapses(c *course, at sim.Time) (list []sim.Time) {
 	return slices.DeleteFunc(list, func(t sim.Time) bool { return t <= at || t == history.Never })
 }
 
-// nextSections returns, for the next section of each client after the given instant, the time at which its keys are
-// set, the time at which it begins and the time at which its release is called.
+// nextSections looks at the next section of each client after the given instant. It returns the time at which the
+// section's keys are set, the time at which the section begins, and the time at which its release is called.
 func (c *course) nextSections(at sim.Time) (list []sim.Time) {
 	next := map[sim.ProcessID]history.Attempt{}
 	for i := range c.events {

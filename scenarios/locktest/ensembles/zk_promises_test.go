@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// TestASilentMemberHoldsUpZK shows that a client that connects to a silent member waits for almost seven times the
-// session timeout (ten times two thirds of it), although other members are available.
+// TestASilentMemberHoldsUpZK shows how long a client waits if it connects to a silent member, although other members
+// are available: almost seven times the session timeout (ten times two thirds of it).
 func TestASilentMemberHoldsUpZK(t *testing.T) {
 	config := clients[len(clients)-2].Config
 	config.Plan, config.Clients, config.Cycles = []string{"pause zookeeper-3 for 70s at 1ms"}, 1, 1
