@@ -21,7 +21,7 @@ type Env interface {
 	// Rand returns 64 random bits from the process's own random stream.
 	Rand() uint64
 	// Sleep blocks for d on the monotonic clock, or until one of the signals is raised. It reports whether a signal
-	// woke it. If d <= 0, it returns at once.
+	// woke it. If d <= 0, it returns immediately.
 	Sleep(d time.Duration, wake ...*Signal) bool
 	// Call sends the requests. It blocks until all are answered, until enough returns true (if enough is not nil), or
 	// until the timeout has passed. The result has one reply per request, in the same order, and stays valid until the

@@ -124,8 +124,9 @@ func (l *link) next() int {
 	return l.sent
 }
 
-// carry sends a parcel at once or, if the link is cut, when the cut heals. n is the parcel's number among the messages
-// of the link. It is 0 if the parcel, such as a push, does not count as a message. later is an additional delay.
+// carry sends a parcel immediately or, if the link is cut, when the cut heals. n is the parcel's number among the
+// messages of the link. It is 0 if the parcel, such as a push, does not count as a message. later is an additional
+// delay.
 func (l *link) carry(p parcel, n int, later Time) {
 	extra := l.faultDelay(n) + later
 	if l.cuts > 0 {

@@ -94,7 +94,7 @@ func (p *Process) conn(name Conn) *conn {
 }
 
 // find returns the index of the connection with the given name, or -1 if there is none. It starts searching after the
-// connection that was used last, because clients usually take the servers in turn.
+// connection that was used last, because clients usually send requests to one server after another.
 func (p *Process) find(name Conn) int {
 	for range p.conns {
 		if p.latest++; p.latest >= len(p.conns) {

@@ -12,8 +12,8 @@ type Server interface {
 	// Start starts the process, at the start of the run and again after each stop. Each start begins a new life of the
 	// process.
 	Start(h Host)
-	// Serve handles a request that has arrived. The server may reply at once or later. r stays valid until the reply or
-	// until the process stops.
+	// Serve handles a request that has arrived. The server may reply immediately or later. r stays valid until the
+	// reply or until the process stops.
 	Serve(r *Incoming)
 	// Wake is called when a timer set with Host.WakeAtWall or Host.WakeAfter expires. If the process is paused at that
 	// time, the call is made when the pause ends.
@@ -145,7 +145,7 @@ type Host interface {
 	// Monotonic reads the monotonic clock.
 	Monotonic() time.Duration
 	// WakeAtWall calls Wake(tag) once the wall clock has reached the given time (in ns since the Unix epoch). If the
-	// clock has already reached it, the call is made at once.
+	// clock has already reached it, the call is made immediately.
 	WakeAtWall(at int64, tag uint64)
 	// WakeAfter calls Wake(tag) once d has passed on the monotonic clock.
 	WakeAfter(d time.Duration, tag uint64)

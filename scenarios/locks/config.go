@@ -39,7 +39,7 @@ const (
 	ReleaseNothing    Release = "nothing"      // no request is sent, and the key stays until it expires
 )
 
-// Need is a setting that requires servers of a certain version.
+// Need is a setting that requires servers of a specific version.
 type Need struct {
 	Key     string
 	Version string // as written in FORMAT.md

@@ -346,8 +346,8 @@ func (c *Config) left(env sim.Env, start time.Duration) time.Duration {
 	return c.Patience - (env.Monotonic() - start)
 }
 
-// retryFor calls try until it returns a hold or Config.Patience has passed. The argument of try is the remaining part
-// of Config.Patience.
+// retryFor calls the function try until it returns a hold or Config.Patience has passed. The argument of try is the
+// remaining part of Config.Patience.
 func (r *requester) retryFor(env sim.Env, try func(env sim.Env, left time.Duration) *Hold) (*Hold, error) {
 	for start := env.Monotonic(); ; {
 		left := r.config.left(env, start)
@@ -361,7 +361,7 @@ func (r *requester) retryFor(env sim.Env, try func(env sim.Env, left time.Durati
 	}
 }
 
-// retry calls try until it returns a hold. It returns ErrPatience once the limit set by Config.Patience or
+// retry calls the function try until it returns a hold. It returns ErrPatience once the limit set by Config.Patience or
 // Config.Attempts is reached.
 func (r *requester) retry(env sim.Env, try func(sim.Env) *Hold, rest resting) (*Hold, error) {
 	start := read(env, r.config.Waits)

@@ -35,7 +35,8 @@ func parse(t *testing.T, text string) *scenarios.Scenario {
 }
 
 // TestATicketLockIsRunAndJudged checks three properties of a ticket lock. Clients get the lock in the order of their
-// numbers. A holder that crashes blocks all other clients. A Redis that loses its data lets two clients in.
+// numbers. A holder that crashes blocks all other clients. If Redis loses its data, two clients can hold the lock at
+// the same time.
 func TestATicketLockIsRunAndJudged(t *testing.T) {
 	for _, c := range []struct {
 		faults string

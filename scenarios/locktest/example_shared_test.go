@@ -13,8 +13,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// pool is the object from which a program gets the locks of all its keys. The locks share its connection and use it in
-// turn.
+// pool is the object from which a program gets the locks of all its keys. The locks share its connection and take turns
+// using it.
 type pool struct {
 	mu sync.Mutex
 	*mutex

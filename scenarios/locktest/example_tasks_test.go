@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// locker is a lock object that the tasks of a client share. They use its connection in turn.
+// locker is a lock object that the tasks of a client share. They take turns using its connection.
 type locker struct {
 	mu sync.Mutex
 	*mutex

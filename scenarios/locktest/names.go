@@ -24,8 +24,8 @@ func resolver(h *host) *net.Resolver {
 }
 
 // nameServer is a connection to a name server that knows the servers of the current run. It is needed because Redis
-// Cluster reports the host names of its members, and some clients look them up. A query is answered at once. A query
-// for an unknown name fails the run.
+// Cluster reports the host names of its members, and some clients look them up. A query is answered immediately. A
+// query for an unknown name fails the run.
 type nameServer struct {
 	host   *host
 	answer []byte // the rest of the answer, behind its length

@@ -398,8 +398,8 @@ func save(folder string, files map[string]string) error {
 const timeUp = "the time limit set by -timeout was reached"
 
 // onceMore makes a worker repeat a run that was already performed once, as part of task k. It calls handle for each
-// report of the worker; handle returns true if the report contains the result. If no report contains it, why contains
-// the reason.
+// report of the worker; handle returns true if the report contains the result. If no report contains it, onceMore
+// returns the reason.
 func (p *parent) onceMore(r ran, k task, handle func(report) bool) (why string) {
 	k.Test, k.Call, k.Seeds = p.t.Name(), p.call, []uint64{r.Seed}
 	if r.Plan != "" {
@@ -421,7 +421,7 @@ func (p *parent) onceMore(r ran, k task, handle func(report) bool) (why string) 
 	return why
 }
 
-// shrink makes a worker shrink the first run of a group. If this fails, why contains the reason.
+// shrink makes a worker shrink the first run of a group. If this fails, shrink also returns the reason.
 func (p *parent) shrink(g group) (small *shrunk, why string) {
 	why = p.onceMore(g.first, task{Shrink: &g.finding}, func(r report) bool {
 		small = cmp.Or(r.Shrunk, small)

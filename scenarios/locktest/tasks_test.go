@@ -113,7 +113,7 @@ func (h handless) ForTask(n int) locktest.Lock {
 // TestTasksShareTheLockObjectOfTheirClient: a lock with an owner value for each acquisition violates no law for leases,
 // under all groups of faults that leases survive. If the owner value is in the shared object, the next task overwrites
 // it, and the first task then deletes the key of the second. A lock that compares only client names lets two tasks of a
-// client in at once.
+// client hold the lock at the same time.
 func TestTasksShareTheLockObjectOfTheirClient(t *testing.T) {
 	removed := checker.Cause{Kind: checker.RemovedByNonOwner}
 	overwritten := checker.Cause{Kind: checker.RemovedByNonOwner, Detail: checker.Overwritten}

@@ -79,7 +79,7 @@ func (r *recipe) Acquire(env sim.Env) (*locks.Hold, error) {
 	return nil, locks.ErrPatience
 }
 
-// keep keeps the session alive. It raises the signal lost when the session has ended.
+// keep keeps the session alive. When the session has ended, it raises the signal lost.
 func (r *recipe) keep(env sim.Env, h *locks.Hold, lost, over *sim.Signal) {
 	for left := r.config.TTL; left > 0; left = h.Grant.Until.At - env.Monotonic() {
 		if env.Sleep(min(r.config.TTL/3, left), over) {

@@ -230,8 +230,8 @@ func (t *Test) ask(r Request) (Answer, error) {
 	return a, err
 }
 
-// askOne sends a request to an idle process, or to a new one if none is idle or anew is set. A process that does not
-// answer is not used again. first reports whether the request was the first one to the process.
+// askOne sends a request to an idle process, or to a new one if no process is idle or if anew is set. A process that
+// does not answer is not used again. first reports whether the request was the first one to the process.
 func (t *Test) askOne(text []byte, anew bool) (a Answer, first bool, err error) {
 	p, err := t.process(anew)
 	if err != nil {
@@ -257,7 +257,7 @@ func (t *Test) askOne(text []byte, anew bool) (a Answer, first bool, err error) 
 	return a, first, err
 }
 
-// process returns an idle process. It returns a new one if none is idle or anew is set.
+// process returns an idle process. It returns a new one if no process is idle or if anew is set.
 func (t *Test) process(anew bool) (*Process, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -37,8 +37,8 @@ func (s Span) begun() Span {
 	return s
 }
 
-// RunBy makes other processes perform all runs. Each time it has added some results to e, it calls counted, unless
-// counted is nil. If other processes lost some runs, these runs are missing from the result.
+// RunBy makes other processes perform all runs. Each time it has added some results to e, it calls the callback
+// counted, unless that is nil. If other processes lost some runs, these runs are missing from the result.
 func (e *Result) RunBy(ctx context.Context, hands campaign.Hands, counted func()) error {
 	stage, err := e.stage()
 	if err != nil {

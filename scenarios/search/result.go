@@ -39,8 +39,8 @@ func (r *Result) portion() uint64 {
 }
 
 // Run continues the search with the given number of workers (0: one per core), until all seeds are done or ctx is done.
-// Each time it has added the results of some seeds to r, it calls counted, unless counted is nil. The result does not
-// depend on the number of workers, on how the seeds are divided among them, or on interruptions.
+// Each time it has added the results of some seeds to r, it calls the callback counted, unless that is nil. The result
+// does not depend on the number of workers, on how the seeds are divided among them, or on interruptions.
 func (r *Result) Run(ctx context.Context, s *scenarios.Scenario, workers int, counted func()) error {
 	missing, size := r.missing(), r.portion()
 	start := func() func(int) (*Result, error) {

@@ -16,7 +16,7 @@ type variation struct {
 }
 
 // vary changes the plan at random at least once. After each change, a coin toss decides whether to make another one.
-// vary may add faults from drawn.
+// vary may add faults from the list drawn.
 func (v *variation) vary(drawn []nemesis.Fault) {
 	if len(v.faults) == 0 {
 		v.add(v.strike()...)

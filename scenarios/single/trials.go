@@ -28,8 +28,8 @@ const mostTried = 64
 
 // Try adds trials to each breach of v. A trial says what happens without certain faults of the plan. v is the verdict
 // on h, the history of a run of p. Each fault that is necessary by itself gets a trial. If there is no such fault, a
-// smallest set of faults that are necessary together gets one. So does each fault that the explanation names although
-// it is not necessary. If the violation needs no fault at all, Try says so.
+// smallest set of faults that are necessary together gets one. Each fault that the explanation names also gets a trial,
+// even if it is not necessary. If the violation needs no fault at all, Try says so.
 func (r *Trials) Try(p nemesis.Plan, h *history.History, v *checker.Verdict) error {
 	r.violated, r.tried = nil, map[string]checker.Verdict{}
 	for i := range v.Findings {

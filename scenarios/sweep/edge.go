@@ -14,9 +14,9 @@ type flip[S comparable] struct {
 }
 
 // bisect finds changes of state between two numbers with different states. It halves the gap until the numbers on both
-// sides of a change are at most resolution apart. It finds at least one change, but it may miss others, because it does
-// not look between numbers with equal states. stateOf returns the state of a number. If it returns false, the number
-// has no state, and the search ends there.
+// sides of a change are at most the given resolution apart. It finds at least one change, but it may miss others,
+// because it does not look between numbers with equal states. stateOf returns the state of a number. If it returns
+// false, the number has no state, and the search ends there.
 func bisect[S comparable](lo, hi int64, before, after S, resolution int64, stateOf func(int64) (S, bool)) []flip[S] {
 	if before == after {
 		return nil

@@ -357,9 +357,9 @@ work: {stagger: 0s}
 	}
 }
 
-// TestExcludedMessagesAreNotHeldUp checks that a scenario that excludes faults of certain processes also excludes
-// faults that affect the messages and links of these processes. The targets of such faults become known only when the
-// fault is placed.
+// TestExcludedMessagesAreNotHeldUp checks that a scenario that excludes faults of some processes also excludes faults
+// that affect the messages and links of these processes. The targets of such faults become known only when the fault is
+// placed.
 func TestExcludedMessagesAreNotHeldUp(t *testing.T) {
 	text := "name: x\nservers: {redis: 1}\nnetwork: {delay: 1ms}\nlock: {protocol: set-nx-px}\nwork: {writes: 1}\n"
 	for _, k := range []nemesis.Kind{nemesis.Break, nemesis.DelayMessage, nemesis.Cut}[:testkit.Size(1, 3, 3)] {

@@ -159,7 +159,7 @@ func (s *zkSide) hear(c *zkConn, ops []jute.Op) (all string) {
 	return all + strings.Join(events, ", ")
 }
 
-// zkRequest is a request without its xid. The xid is the next number, unless the request needs a certain xid.
+// zkRequest is a request without its xid. The xid is the next number, unless the request needs a specific xid.
 type zkRequest struct {
 	op   jute.Op
 	xid  int32 // 0: the next number

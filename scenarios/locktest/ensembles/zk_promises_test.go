@@ -24,7 +24,7 @@ func TestASilentMemberHoldsUpZK(t *testing.T) {
 	}
 }
 
-// TestWhatZKLockKeeps shows how a single fault at a certain point affects clients of zk.Lock. ZOOKEEPER.md names the
+// TestWhatZKLockKeeps shows how a single fault at a specific point affects clients of zk.Lock. ZOOKEEPER.md names the
 // lines of the library that cause the effect.
 func TestWhatZKLockKeeps(t *testing.T) {
 	const stuck = checker.DeadlockFreedom

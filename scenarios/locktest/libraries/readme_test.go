@@ -166,7 +166,7 @@ func pageOf(t *testing.T, l *Library, r *result) string {
 	return b.String() + notRun[l.Name]
 }
 
-// view is one law in the tables, for clients with a certain protection.
+// view is one law in the tables, for clients with one kind of protection.
 type view struct {
 	title      string
 	letter     string // letter in the summary; empty: not in the summary
