@@ -131,7 +131,7 @@ func (v *Verification) result() string {
 }
 
 // none returns a sentence for a search that found nothing. It says that none of the tried placements, which have up to
-// the given number of faults, breaks the promise or law with the name subject.
+// the given number of faults, breaks the laws that subject lists.
 func (v *Verification) none(faults int, subject string) string {
 	enumerated, sampled := len(v.Scope.Every), len(v.Random)
 	drawn := 0
