@@ -120,10 +120,11 @@ type ran struct {
 	Ignored bool `json:",omitempty"`
 	// Kind is the kind of the fault that the run injects. It is set only for Config.EachFault.
 	Kind nemesis.Kind `json:",omitempty"`
-	// Plan is set only for Config.EachFault. It is the plan of a run that broke a law or failed. If runs guide plans,
-	// the plan is in Shown instead.
+	// Plan is set only for Config.EachFault. It is the plan of a run that broke a law or failed. If plans depend on the
+	// results of earlier runs, the plan is in Shown instead.
 	Plan string `json:",omitempty"`
-	// Shown is set if runs guide plans. It contains what later plans need to know about this run.
+	// Shown is set if plans depend on the results of earlier runs. It contains what later plans need to know about this
+	// run.
 	Shown *search.Shown `json:",omitempty"`
 	// Missed lists messages that faults name but that were never sent. It is set only if the faults were specified, not
 	// drawn at random.
@@ -439,12 +440,12 @@ func (w *worker) plan(seed uint64) nemesis.Plan {
 	return w.scenario.Plan(seed)
 }
 
-// plansAhead is the number of drawn plans that a worker passes on before it ends. Otherwise the next worker would have
-// to perform a run to draw these plans.
+// plansAhead is the number of drawn plans that a worker passes on before it ends. Without these plans, the next worker
+// would first have to perform a run in order to draw them.
 const plansAhead = 100
 
 // passOn sends the plans that were drawn for the next seeds to the parent process. It does not send guided plans,
-// because they depend on runs that have not been performed yet.
+// because they depend on the results of runs that have not been performed yet.
 func (w *worker) passOn(seeds []uint64) {
 	if w.plans == nil || w.guides() {
 		return

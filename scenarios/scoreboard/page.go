@@ -57,7 +57,7 @@ scenarios/locktest/libraries.`
 // wrapped wraps text into lines for Markdown.
 func wrapped(words string) string { return strings.Join(text.Wrap(words, 118), "\n") + "\n" }
 
-// item returns an item of a list in Markdown.
+// item returns the given words as a list item in Markdown.
 func item(words string) string { return "- " + strings.Join(text.Wrap(words, 116), "\n  ") + "\n" }
 
 // markdown returns the page with the table of all rows.

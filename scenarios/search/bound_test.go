@@ -117,8 +117,8 @@ func (a *aim) holdTo(t *testing.T, p *Plans, counts map[strike]int, plans int, i
 	}
 }
 
-// The percentage of plans that are guided is at most the percentage in the mix. All other plans are drawn independently
-// of other runs.
+// The percentage of guided plans (variations of earlier plans) is at most the percentage in the mix. All other plans
+// are drawn independently of other runs.
 func TestMostPlansAreDrawnFreely(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	s := parsed(t, aimedAt)

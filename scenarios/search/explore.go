@@ -17,8 +17,8 @@ type Drawn struct {
 	Undecided int              `json:"undecided"` // number of runs in which some law was undecided
 	Empty     int              `json:"empty"`     // number of runs without faults, or with only excluded ones
 	Faults    []campaign.Fault `json:"faults"`    // in the order of nemesis.Kinds
-	// Differing counts the blocks of plans in which guidance stopped because a repeated run had a different result (see
-	// Guides).
+	// Differing counts the blocks of plans in which the search stopped using earlier runs as guides, because a repeated
+	// run had a different result (see Guides).
 	Differing Differing `json:"differing"`
 	Closest   Closest   `json:"closest"`
 
@@ -144,7 +144,7 @@ func (d *Drawn) add(part *Drawn) {
 }
 
 // keep stores the plan of each finding's first seed. Otherwise, to draw a guided plan again, the search would have to
-// repeat all earlier runs of its block.
+// repeat all earlier runs of the plan's block.
 func (r *Result) keep(plans map[uint64]nemesis.Plan) {
 	before := r.plans
 	r.plans = nil

@@ -116,7 +116,8 @@ func TestAnExplorationCountsWhatItsRunsShow(t *testing.T) {
 	}
 }
 
-// The result does not depend on the number of workers or shards, or on interruptions, even if runs guide plans.
+// The result does not depend on the number of workers or shards, or on interruptions, even if plans depend on the
+// results of earlier runs.
 func TestAnExplorationIsTheSameHoweverItIsDivided(t *testing.T) {
 	for guided, seeds := range map[int]int{0: testkit.Size(160, 333, 333), 50: testkit.Size(160, together, together)} {
 		s := named(t, "kleppmann-gc-pause")

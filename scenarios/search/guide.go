@@ -25,7 +25,7 @@ const alone = 32
 // block.
 func BlockOf(seed uint64) uint64 { return seed - seed%together }
 
-// guide contains what the runs of the current block have shown so far.
+// guide contains what the runs in the current block of seeds have shown so far.
 type guide struct {
 	first  uint64         // first seed of the block
 	plans  []nemesis.Plan // the plans of the block's seeds, from first on
@@ -99,9 +99,9 @@ func (p *Plans) differing(seed uint64) *uint64 {
 	return nil
 }
 
-// Resume continues to draw plans in the middle of a block, where another process stopped. seed is the first seed whose
-// plan was not drawn. shown describes the runs from the first seed of the block to the one before seed. Resume returns
-// an error if a plan cannot be parsed, or if a plan is a variation of one that was not kept.
+// Resume continues to draw plans in the middle of a block of seeds, where another process stopped. seed is the first
+// seed whose plan was not drawn. shown describes the runs from the first seed of the block to the one before seed.
+// Resume returns an error if a plan cannot be parsed, or if a plan is a variation of one that was not kept.
 func (p *Plans) Resume(seed uint64, shown []Shown) error {
 	g := &p.guide
 	g.begin(BlockOf(seed))
@@ -181,14 +181,14 @@ func (g *guide) learn(s Shown, r *scenarios.Result) {
 	g.choice = choice{}
 }
 
-// begin prepares for a new block.
+// begin prepares for a new block of plans.
 func (g *guide) begin(block uint64) {
 	g.first, g.plans, g.runs, g.choice = block, g.plans[:0], 0, choice{}
 	g.differ, g.noticed, g.repeated = nil, nil, false
 	g.niches = [niches]niche{}
 }
 
-// guided returns the plan of a seed. The plan may depend on the earlier runs of the seed's block.
+// guided returns the plan of a seed. The plan may depend on earlier runs in the same block of seeds.
 func (p *Plans) guided(seed uint64) nemesis.Plan {
 	g := &p.guide
 	if block := BlockOf(seed); g.first != block || len(g.plans) == 0 {
@@ -219,8 +219,8 @@ func (p *Plans) catchUp() {
 	g.learn(g.shown(Judged{&r, g.reader.Read(g.checker.Trace(r.History), &v, r.Sent)}), &r)
 }
 
-// next returns the plan of the next seed of the block. It draws the plan, or varies a plan whose run came close to a
-// violation.
+// next returns the plan of the next seed in the current block of seeds. It draws the plan at random, or varies a plan
+// whose run came close to a violation.
 func (p *Plans) next(seed uint64) nemesis.Plan {
 	drawn := p.drawn(seed)
 	g := &p.guide

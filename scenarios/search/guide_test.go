@@ -85,7 +85,7 @@ func TestAGuidedPlanIsAFunctionOfItsSeed(t *testing.T) {
 	}
 }
 
-// Plans that are resumed in the middle of a block, any number of times, are the same as plans drawn without
+// If drawing is resumed in the middle of a block of seeds, any number of times, the plans are the same as without
 // interruption. This also holds if some runs failed, and if a repeated run had a different result.
 func TestPlansGoOnInAnotherProcess(t *testing.T) {
 	whole, parts := guidedPlans(t), guidedPlans(t)
@@ -140,7 +140,7 @@ func TestPlansGoOnInAnotherProcess(t *testing.T) {
 	}
 }
 
-// A failed run does not guide any plan. The search continues.
+// No plan is a variation of the plan of a failed run. The search continues.
 func TestAFailedRunGuidesNobody(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	s := breaking(t, "set-nx-px")
@@ -151,8 +151,8 @@ func TestAFailedRunGuidesNobody(t *testing.T) {
 	}
 }
 
-// If runs of a library's lock with the same seed differ, the report says so, and the search continues without guided
-// plans.
+// If runs of a library's lock with the same seed differ, the report says so, and the search continues without varying
+// the plans of earlier runs.
 func TestRunsThatDifferGuideNobody(t *testing.T) {
 	const text = "name: library\nservers: {redis: 1}\nclients: 3\nlock: {protocol: library}\n" +
 		"work: {cycles: 2}\nmix: {guided: 90%}\n"

@@ -13,7 +13,8 @@ import (
 // that lose a key must not be displaced by closer calls that lose none.
 const niches = 2 * margin.Ways
 
-// nicheOf returns the index of the niche to which a close call belongs.
+// nicheOf returns the index of the niche (a group of plans worth varying) to which a plan with the given close call
+// belongs.
 func nicheOf(c *margin.Call) int {
 	if len(c.Gone) > 0 && c.Way != margin.Mixed {
 		return margin.Ways + int(c.Way)
@@ -56,14 +57,14 @@ func kindsOf(faults []nemesis.Fault) string {
 	return string(slices.Compact(b))
 }
 
-// admits reports whether a close call is close enough to be added to the niche.
+// admits reports whether a plan with the given close call is close enough to a violation to be added to the niche.
 func (n *niche) admits(c *margin.Call) bool {
 	return len(n.elites) < most || c.Value <= n.elites[len(n.elites)-1].call.Value
 }
 
-// keep adds a plan if its run came close enough to a violation. If the niche already has a plan with the same kinds of
-// faults and the same margin, the new plan replaces it. Otherwise, the niche may now have too many plans, in total or
-// with these kinds of faults. In that case, keep removes the plan with the largest margin.
+// keep adds a plan to the niche if the plan's run came close enough to a violation. If the niche already has a plan
+// with the same kinds of faults and the same margin, the new plan replaces it. Otherwise, the niche may now have too
+// many plans, in total or with these kinds of faults. In that case, keep removes the plan with the largest margin.
 func (n *niche) keep(e elite) {
 	if !n.admits(&e.call) {
 		return
@@ -104,7 +105,8 @@ func (n *niche) keep(e elite) {
 	n.elites = slices.Insert(n.elites, at, &e)
 }
 
-// credit records that a variation of one of the niche's plans was run, and what its result was.
+// credit records that a variation of one of the niche's plans was run, and whether it came closer to a violation or
+// broke a law.
 func (n *niche) credit(c *choice, closer, broken bool) {
 	n.idle++
 	c.parent.tried++
@@ -120,8 +122,8 @@ func (n *niche) credit(c *choice, closer, broken bool) {
 	n.elites = slices.DeleteFunc(n.elites, func(e *elite) bool { return e.tried >= patience })
 }
 
-// weight returns how often the niche is chosen relative to others. It decreases with the number of violations already
-// found, and with the number of variations that made no progress.
+// weight returns how often the niche (a group of plans worth varying) is chosen relative to others. It decreases with
+// the number of violations already found, and with the number of variations that made no progress.
 func (n *niche) weight() int {
 	if len(n.elites) == 0 {
 		return 0

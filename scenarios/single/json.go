@@ -91,7 +91,7 @@ type runJSON struct {
 	RunObject
 }
 
-// recordedJSON is the verdict on a recorded history as a document.
+// recordedJSON is the JSON document with the verdict on a recorded history.
 type recordedJSON struct {
 	document.Head
 	Files      []string `json:"files" doc:"files that were judged together"`

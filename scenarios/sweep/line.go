@@ -12,9 +12,9 @@ import (
 type Stretch struct {
 	State    State
 	From, To Level // the first and the last value tried in the range
-	// At is a value in the stretch that was tried. Of the Runs runs with this value, Violated runs violated the law. If
-	// the law is broken in only some runs of the stretch, At is in the middle of the stretch. Otherwise it is next to
-	// the edge. Runs is the number of runs with this value, and Violated is the number of those that broke the law.
+	// At is a value in the stretch that was tried. If the law is broken in only some runs of the stretch, At is in the
+	// middle of the stretch. Otherwise it is next to the edge. Runs is the number of runs with this value, and Violated
+	// is the number of those that broke the law.
 	At             Level
 	Violated, Runs int
 	shown          *Point // the point at At
@@ -25,7 +25,8 @@ type Line struct {
 	Axis int
 	// Other is the value on the other axis, or nil if the sweep has one axis.
 	Other *Level
-	// Stretches cover all tried values, in ascending order. Neighboring stretches have different states.
+	// Stretches (ranges of values with the same outcome) cover all tried values, in ascending order. Neighboring
+	// stretches have different states.
 	Stretches []Stretch
 }
 
@@ -77,7 +78,7 @@ func (l *Line) byChance() bool {
 	return slices.ContainsFunc(l.Stretches, is(Chance)) && !slices.ContainsFunc(l.Stretches, is(Unjudged, Invalid))
 }
 
-// shares says for each stretch in how many runs the law is broken.
+// shares says for each stretch (a range of values) in how many runs the law is broken.
 func (l *Line) shares(key string) string {
 	runs := " runs"
 	var parts []string
@@ -169,7 +170,7 @@ func (s *Sweep) rows(axis int) [][]int {
 	return rows
 }
 
-// stretches merges the points of a row, and the edges between them, into stretches.
+// stretches merges the points of a row, and the edges between them, into ranges of values with the same outcome.
 func (s *Sweep) stretches(law checker.Law, axis int, points []int) []Stretch {
 	var all []Stretch
 	add := func(state State, p *Point) {
@@ -207,7 +208,8 @@ func (s *Sweep) stretches(law checker.Law, axis int, points []int) []Stretch {
 	return all
 }
 
-// inMiddle returns the point nearest to the middle of a stretch, among the tried points with the most runs.
+// inMiddle returns the point nearest to the middle of a stretch (a range of values), among the tried points with the
+// most runs.
 func (s *Sweep) inMiddle(axis int, of *Stretch) *Point {
 	best := of.shown
 	for _, p := range slices.Concat(s.Points, s.Between) {

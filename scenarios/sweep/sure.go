@@ -68,8 +68,8 @@ func (s *Sweep) sample(ctx context.Context) error {
 	return nil
 }
 
-// middle returns the point in the middle of a stretch in which the law is broken in only some runs. It returns nil for
-// other stretches. If no point was tried in the middle, it returns a new one.
+// middle returns the point in the middle of a stretch (a range of values) in which the law is broken in only some runs.
+// It returns nil for other stretches. If no point was tried in the middle, it returns a new one.
 func (s *Sweep) middle(l *Line, of *Stretch) *Point {
 	if of.State != Chance {
 		return nil

@@ -19,8 +19,8 @@ type Assignment struct {
 	Scenario *scenarios.Scenario // the scenario's text contains the delays, so the text is enough to repeat the runs
 }
 
-// assign returns assignments with delays from the ranges of s, the simplest first. If s has fixed delays, there is only
-// one.
+// assign returns assignments of message delays from the ranges of s, the simplest first. If s has fixed delays, there
+// is only one.
 func assign(s *scenarios.Scenario, o *Options) ([]Assignment, error) {
 	if o.Requests {
 		own := *s
@@ -76,8 +76,8 @@ const (
 	highFirst
 )
 
-// uneven returns assignments with unequal delays: in some, one client is closer to the servers than all others, and in
-// some, one server is farther away.
+// uneven returns assignments of unequal message delays: in some, one client is closer to the servers than all others,
+// and in some, one server is farther away.
 func uneven(s *scenarios.Scenario, lo, hi time.Duration) []linkDelays {
 	var all []linkDelays
 	add := func(p sim.ProcessID, its, others time.Duration) {

@@ -21,7 +21,7 @@ type branch struct {
 	stands     float64 // number of placements that this branch represents
 }
 
-// growth is the result of adding one fault of one kind to a branch.
+// growth is the result of adding one fault of one kind to a plan (branch).
 type growth struct {
 	Tally
 	next  []branch
@@ -33,7 +33,7 @@ type growth struct {
 	lost   string // why nothing was tried; empty if it was tried
 }
 
-// grower adds one fault to branches. It belongs to one worker.
+// grower adds one fault to branches (plans to which further faults can be added). It belongs to one worker.
 type grower struct {
 	ctx      context.Context
 	v        *Verification
@@ -92,7 +92,7 @@ func (g *grower) cutShort(done *growth, err error) (*growth, error) {
 	return g.growth, nil
 }
 
-// bare runs and judges a branch without adding a fault.
+// bare runs and judges the plan of a branch without adding a fault.
 func (g *grower) bare(b *branch) (*growth, error) {
 	g.branch, g.growth = b, &growth{Tally: newTally(g.v.Scenario.Promise.Laws)}
 	result, _, err := g.run(nil, false)
@@ -103,7 +103,7 @@ func (g *grower) bare(b *branch) (*growth, error) {
 	return g.growth, err
 }
 
-// climb runs branch b and stores its course, so a fault can be added to b.
+// climb runs the plan of branch b and stores the course of the run, so that a fault can be added to b.
 func (g *grower) climb(b *branch, deeper bool) error {
 	g.branch, g.growth, g.deeper = b, &growth{Tally: newTally(g.v.Scenario.Promise.Laws)}, deeper
 	_, c, err := g.run(nil, true)
@@ -123,7 +123,8 @@ type start struct {
 	opening
 }
 
-// grow adds each fault of kind k to a branch. It tries only one share of the possible starts.
+// grow adds each fault of kind k to a plan (branch), one fault at a time. It tries only one share of the possible
+// starts.
 func (g *grower) grow(b *branch, k nemesis.Kind, of share, deeper bool) (*growth, error) {
 	if err := g.climb(b, deeper); err != nil {
 		return nil, err
@@ -140,8 +141,8 @@ func (g *grower) grow(b *branch, k nemesis.Kind, of share, deeper bool) (*growth
 	return g.growth, nil
 }
 
-// starts returns the faults of kind k that can be added to the branch. Each fault comes with an opening (a place where
-// it may start).
+// starts returns the faults of kind k that can be added to the current plan (branch). Each fault comes with an opening
+// (a place where it may start).
 func (g *grower) starts(k nemesis.Kind) (list []start) {
 	for _, f := range templates(g.v.Scenario, g.subjects, k) {
 		for _, o := range g.openings(&f) {
@@ -195,9 +196,9 @@ func (g *grower) dividingInstants(f *nemesis.Fault) []sim.Time {
 	return nil
 }
 
-// repeats reports whether a fault of kind k at the opening adds nothing new to the branch. It adds nothing new if it
-// would only prolong the branch's last fault. It also adds nothing new if both faults strike the same message, because
-// such faults are tried in only one order.
+// repeats reports whether a fault of kind k at the opening adds nothing new to the current plan (branch). It adds
+// nothing new if it would only prolong the plan's last fault. It also adds nothing new if both faults strike the same
+// message, because such faults are tried in only one order.
 func (g *grower) repeats(k nemesis.Kind, o *opening) bool {
 	if len(g.faults) == 0 {
 		return false

@@ -184,7 +184,8 @@ func lasting(f nemesis.Fault, d time.Duration) nemesis.Fault {
 	return f
 }
 
-// shorter returns shorter versions of the fault in p. c is the course of the run with the longest version.
+// shorter returns shorter versions of the fault in p. c contains the events and moments of the run with the longest
+// version.
 func (g *grower) shorter(c *course, p *placing) (list []nemesis.Fault) {
 	f := p.faults[0]
 	points := g.thresholds(c, p)

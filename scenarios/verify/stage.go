@@ -43,14 +43,14 @@ func (v *Verification) size(st *stage) int {
 	return len(st.Level) * len(v.Scope.Every) * v.shares(st)
 }
 
-// shares returns the number of shares into which the starts of an added fault are divided, for one branch and one kind
-// of fault.
+// shares returns the number of shares into which the starts of an added fault are divided, for one plan (branch) and
+// one kind of fault.
 func (v *Verification) shares(st *stage) int {
 	n := len(st.Level) * len(v.Scope.Every)
 	return (fewestPositions + n - 1) / max(n, 1)
 }
 
-// split returns what a position of enumerated placements tries: the branch to which a fault is added (an index into
+// split returns what a position of enumerated placements tries: the plan to which a fault is added (an index into
 // st.Level), the kind of the added fault (an index into Scope.Every), and the share of that fault's starts.
 func (v *Verification) split(st *stage, position int) (branch, kind int, of share) {
 	if st.Faults == 0 {

@@ -102,7 +102,7 @@ func TestModelAndClientAgree(t *testing.T) {
 	}
 }
 
-// settingsOf returns s with the changes in text, which lists settings of a simulated election.
+// settingsOf returns s, changed by the settings of a simulated election that text lists.
 func settingsOf(t *testing.T, s settings, text string) settings {
 	t.Helper()
 	for _, setting := range strings.Split(text, ", ")[1:] {
