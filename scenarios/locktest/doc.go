@@ -38,10 +38,10 @@
 // client and each server is paused, crashed and cut off after each of its events, as far as Config.Faults and
 // Config.Without permit it. Each such fault is tried with several durations, so that it ends soon after each timeout or
 // lease that it can outlast. The log says what was enumerated, in how many runs, and what was left out: other seeds,
-// two faults at once, kinds of faults that cannot be enumerated. Two clients that acquire the lock twice need a few
-// thousand runs; clients that retry often while they wait need many more. The name of a subtest contains the number of
-// a fault: fault=168 stands for one start and target of a fault, with all its durations. With -short only the first 20
-// are tried.
+// two faults at once, kinds of faults that cannot be enumerated. If two clients acquire the lock twice each, this takes
+// a few thousand runs. If clients retry often while they wait, it takes many more. The name of a subtest contains the
+// number of a fault: fault=168 stands for one start and target of a fault, with all its durations. With -short only the
+// first 20 are tried.
 //
 // If two runs without faults differ, the log says so. Then only faults that name a message are tried, and the others
 // are counted.
@@ -52,10 +52,10 @@
 // With -short there are at most 20 runs. -v prints the outcome of each law and, for a single run that breaks nothing,
 // the timeline. -locktest.plan FILE runs the plan that a failure has saved. -race reports each race in full, as a
 // failure of the seed that shows it. -cover includes the code that is executed in the processes of the runs. It omits a
-// process that the lock's code ended, or in which the lock's code left goroutines behind. The runs end after 80% of
-// the time set by -timeout, and the test reports how many runs it made. -parallel runs tests at the same time; they
-// share one process per core for their runs. -fuzz is refused, because the runs take place in other processes, which
-// cannot repeat an input of the fuzzer.
+// process that the lock's code ended, or in which the lock's code left goroutines behind. The runs end after 80% of the
+// time set by -timeout, and the test reports how many runs it made. -parallel runs tests at the same time; they share
+// one process per core for their runs. -fuzz is refused, because the runs take place in other processes, which cannot
+// repeat an input of the fuzzer.
 //
 // # What a pause can stop
 //

@@ -49,13 +49,13 @@ var ways = [Ways]struct {
 // Law returns the law that is violated in this way.
 func (w Way) Law() checker.Law { return ways[w].law }
 
-// String returns the name of the way.
+// String returns the name of the Way, as it appears in JSON.
 func (w Way) String() string { return ways[w].name }
 
-// MarshalText returns the name of the way.
+// MarshalText returns the name of the Way.
 func (w Way) MarshalText() ([]byte, error) { return []byte(w.String()), nil }
 
-// UnmarshalText sets w to the way with the given name. It returns an error if there is none.
+// UnmarshalText sets w to the Way with the given name. It returns an error if there is none.
 func (w *Way) UnmarshalText(text []byte) error {
 	for i := range ways {
 		if ways[i].name == string(text) {
@@ -218,8 +218,8 @@ func violatedIn(law checker.Law, cause checker.Cause) (w Way, ok bool) {
 	return 0, false
 }
 
-// take keeps a close call if it is the closest call of its way so far. In that case, it calls the given function, which
-// fills in the other fields.
+// take keeps a close call if it is the closest so far among the calls with the same Way. In that case, it calls the
+// given function, which fills in the other fields.
 func (r *Reader) take(w Way, value float64, more func(*Call)) {
 	if r.met[w] && value >= r.calls[w].Value {
 		return

@@ -48,7 +48,7 @@ func (m *meter) measure(t *testing.T, p nemesis.Plan) measured {
 	return measured{r, v, m.reader.Read(m.checker.Trace(r.History), &v, r.Sent)}
 }
 
-// closestOf returns the closest call of way w. ok is false if there was none.
+// closestOf returns the closest call with the Way w. ok is false if there was none.
 func (m *measured) closestOf(w Way) (c Call, ok bool) {
 	i := slices.IndexFunc(m.calls, func(c Call) bool { return c.Way == w })
 	if i < 0 {

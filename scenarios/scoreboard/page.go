@@ -196,8 +196,8 @@ func (e *entry) table() string {
 	return out.String()
 }
 
-// cell returns the number of runs in which a law was broken. If there were none, it returns an upper bound on the rate,
-// such as "<1/100".
+// cell returns the content of a table cell: the number of runs in which a law was broken. If there were none, it
+// returns an upper bound on the rate, such as "<1/100".
 func (o *Outcome) cell(law checker.Law) string {
 	if n := o.Broke[law]; n > 0 {
 		return strconv.Itoa(n)

@@ -1,8 +1,9 @@
 // Package single reports one run, or one history that was recorded elsewhere, in every output format.
 //
 // Goals: the verdict comes first; the reader can see the critical section outlive its lease; every failure comes with
-// its seed, its plan, its witness in words and a command that repeats it. A fault is called necessary for a violation
-// only after a trial: the run was repeated without that fault. Identical runs produce identical reports, byte for byte.
+// its seed, its plan, a description of the events that show it (the witness), and a command that repeats it. A fault is
+// called necessary for a violation only after a trial: the run was repeated without that fault. Identical runs produce
+// identical reports, byte for byte.
 //
 // Non-goals: checking the laws (checker), many runs (search), the smallest plan (search), how to repair the lock
 // (advise).
