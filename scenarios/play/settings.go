@@ -33,8 +33,8 @@ var mainKeys = []string{"lock.protocol", "clients", "servers.redis", "servers.et
 	"servers.kubernetes", "servers.replicas", "lock.ttl", "lock.drift-allowance", "work.hold", "resource.fencing",
 	"servers.persistence.append-fsync", "network.delay"}
 
-// settings returns the keys that the scenario's lock accepts: first the main keys, then the values in the lines of
-// faults, then all other keys.
+// settings returns the keys that the scenario's lock accepts: first the main keys, then the values in fault lines, then
+// all other keys.
 func (o *opened) settings() []setting {
 	var first, rest []setting
 	for _, v := range o.variables() {

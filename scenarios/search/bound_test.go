@@ -30,7 +30,8 @@ func leastProbability(s *Plans, requests, classes int) float64 {
 // the number of instants after the message was sent.
 func leastUntil(instants int) float64 { return 1 / float64(6*instants) }
 
-// strike is a message of the fault-free run and the length of its delay. If until is 0, delays of any length count.
+// strike is a message of the fault-free run and the length of its delay. If until is 0, strike stands for delays of any
+// length.
 type strike struct {
 	message string
 	until   time.Duration

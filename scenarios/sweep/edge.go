@@ -75,7 +75,8 @@ func (s *Sweep) sides() []side {
 	return all
 }
 
-// levelsOn returns the levels of a point on a side. n is the point's value on the side's axis.
+// levelsOn returns the levels of a point on a side (the interval between two neighboring points of the grid). n is the
+// point's value on the side's axis.
 func (s *Sweep) levelsOn(e side, n int64) []Level {
 	levels := slices.Clone(s.Points[e.a].Levels)
 	levels[e.axis] = s.Axes[e.axis].Keys[0].number(n)

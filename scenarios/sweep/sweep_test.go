@@ -87,8 +87,9 @@ func outcomes(s *Sweep, law checker.Law) (states []State) {
 const worstCase = "../testdata/delayed-restart-worst-case.yaml"
 
 // TestAForgetfulServerMustStayAwayAsLongAsTheValidity finds out how long a server that lost its data must stay down.
-// The Redlock document says that it must be longer than the longest TTL. In fact, the validity that the holder was told
-// is enough: TTL - 1% - 2 ms, measured from the first request. This explains the edge at 9.9 s for a TTL of 10 s.
+// The Redlock document says that this downtime must be longer than the longest TTL. In fact, the validity that the
+// holder was told is enough: TTL - 1% - 2 ms, measured from the first request. This explains the edge at 9.9 s for a
+// TTL of 10 s.
 func TestAForgetfulServerMustStayAwayAsLongAsTheValidity(t *testing.T) {
 	s := sweeping{scenario: worstCase, vary: []string{"restart=100ms..1.1s/500ms", "lock.ttl=250ms,500ms,1s"},
 		seeds: testkit.Size(3, 10, 10),

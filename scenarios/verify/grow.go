@@ -293,8 +293,8 @@ func (g *grower) lasting(f nemesis.Fault, o *opening) error {
 	return nil
 }
 
-// ends returns the end times to try for a fault that starts at an opening. c is the course of the run in which the
-// fault never ends.
+// ends returns the end times to try for a fault that starts at an opening. c contains the events and moments of the run
+// in which the fault never ends.
 func (g *grower) ends(c *course, f *nemesis.Fault, o *opening, last sim.Time) []sim.Time {
 	travel := g.travels[g.assignment]
 	marks := c.marks(o.at, last)

@@ -112,7 +112,8 @@ type placing struct {
 	lasts  bool            // faults has one element, and shorter versions of it follow from its run
 }
 
-// placing prepares the faults to try at an opening. It derives them from the run without the new fault.
+// placing prepares the faults to try at an opening (a place where a fault can start). It derives them from the run
+// without the new fault.
 func (g *grower) placing(f nemesis.Fault, o *opening) (p *placing) {
 	how := f.Kind.Placement()
 	p = &placing{opening: o, at: o.at}

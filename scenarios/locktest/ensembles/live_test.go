@@ -64,8 +64,8 @@ func waitsInLine(t *testing.T, c *clientv3.Client, prefix string, n int64) {
 }
 
 // TestAWinnerWithoutItsSession puts three clients in a queue. The second client loses its lease, and then the first one
-// leaves. Campaign and the lock service let both the second and the third client in. Mutex.Lock fails for the second
-// one.
+// leaves. Campaign and the lock service let both the second and the third client hold the lock. Mutex.Lock fails for
+// the second one.
 func TestAWinnerWithoutItsSession(t *testing.T) {
 	enter := map[string]func(*concurrency.Session) error{
 		"mutex": func(s *concurrency.Session) error { return concurrency.NewMutex(s, "lock").Lock(t.Context()) },
