@@ -278,7 +278,8 @@ func (s *Sweep) findTurns() (beside [][]Level, err error) {
 	return beside, nil
 }
 
-// truth says whether a condition is true at a point. It is none if the point is not a valid scenario.
+// truth says whether a condition is true at a point. Its value is the constant none if the point is not a valid
+// scenario.
 type truth uint8
 
 const (

@@ -146,8 +146,9 @@ func TestWhatIsTriedCanBeWrittenDown(t *testing.T) {
 	}
 }
 
-// writtenDown checks the faults of a scenario. For each kind, the starts are divided into the given number of shares,
-// and one share is checked. For jumps it checks all starts.
+// writtenDown checks that the placements of one fault in a scenario are the same after encoding and decoding. For each
+// kind of fault, it divides the starts into the given number of shares and checks the middle one. For jumps it checks
+// all starts.
 func writtenDown(t *testing.T, s *scenarios.Scenario, shares int, tried map[nemesis.Kind]bool) {
 	v, err := begun(s, Options{Faults: 2, Delays: 1, Seed: 1, AllEnds: true})
 	if errors.Is(err, errNoKind) {
