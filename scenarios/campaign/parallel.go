@@ -10,10 +10,12 @@ import (
 	"sync"
 )
 
-// Crew determines how many workers share the jobs, and how progress is reported. The zero Crew has one worker for each
-// core and reports no progress.
+// Crew determines who performs jobs, and how progress is reported. The zero Crew has one worker for each core of this
+// process and reports no progress.
 type Crew struct {
-	Workers int // 0: one for each core
+	Workers int // number of workers in this process; 0: one for each core
+	// Hands, if set, makes other processes perform the jobs.
+	Hands Hands
 	// Progress, if set, is called on the caller's goroutine with a name for the jobs, the number of jobs done and the
 	// total.
 	Progress func(what string, done, of int)
@@ -26,7 +28,8 @@ func (c Crew) Report(what string, done, of int) {
 	}
 }
 
-// Do runs jobs like InOrder, and reports progress each time it has passed a result to the function take.
+// Do runs jobs of this process like InOrder, and reports progress each time it has passed a result to the function take.
+// Jobs that other processes can also perform are a Work.
 func Do[R any](ctx context.Context, c Crew, what string, n int, start func() func(job int) (R, error),
 	take func(job int, r R) error) (done int, err error) {
 	return InOrder(ctx, c.Workers, n, start, func(job int, r R) error {

@@ -2,7 +2,6 @@ package corpus
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/big"
@@ -21,11 +20,9 @@ type Options struct {
 	Starts  int    // number of searches of each mutant, which start from seeds that are far apart; at least 1
 	Unaimed bool   // repeat the searches without faults that are aimed at events
 	Sound   int    // total number of runs of all sound locks: 0, or at least one per lock
-	// Crew performs the runs. It reports the number of searches that have ended, and the number of runs of the sound
-	// locks.
+	// Crew performs the runs. Its Hands are workers created by NewWorker. It reports the number of searches that have
+	// ended, and the number of runs of the sound locks.
 	campaign.Crew `json:"-"`
-	// Hands, if set, distributes the runs to workers created by NewWorker. If it is nil, the crew performs them.
-	Hands campaign.Hands `json:"-"`
 	// Now is the host's clock. It is used to measure how long the searches of a mutant take. If it is nil, nothing is
 	// measured.
 	Now func() time.Time `json:"-"`
@@ -88,11 +85,7 @@ func Run(ctx context.Context, o Options) (*Corpus, error) {
 		}
 		c.Mutants = append(c.Mutants, r)
 	}
-	by := c.byCrew
-	if o.Hands != nil {
-		by = c.byHands
-	}
-	if err := by(ctx, &o); err != nil {
+	if err := c.searchAll(ctx, &o); err != nil {
 		return nil, err
 	}
 	if o.Starts > 1 {
@@ -113,6 +106,7 @@ func Run(ctx context.Context, o Options) (*Corpus, error) {
 type outcome struct {
 	Search search.FirstViolation `json:"search"`
 	Took   time.Duration         `json:"took"`
+	lost   string                // why there is no result
 }
 
 // search performs the search with the number i.
@@ -136,6 +130,10 @@ func (o *Options) search(ctx context.Context, i int) (s outcome, err error) {
 // take stores the result of the search that at identifies.
 func (c *Corpus) take(at place, s *outcome) {
 	m := &c.Mutants[at.mutant]
+	if s.lost != "" {
+		m.Lost = s.lost
+		return
+	}
 	list := m.Searches
 	if at.unaimed {
 		list = m.Unaimed
@@ -155,48 +153,17 @@ func (o *Options) now() (t time.Time) {
 // exploration come after it.
 const mutantsStage = "mutants"
 
-// byCrew makes the crew perform the searches for mutants.
-func (c *Corpus) byCrew(ctx context.Context, o *Options) error {
-	start := func() func(int) (outcome, error) {
-		return func(i int) (outcome, error) { return o.search(ctx, i) }
-	}
-	_, err := campaign.Do(ctx, o.Crew, mutantsStage, o.searches(), start, func(i int, s outcome) error {
+// searchAll performs the searches for mutants.
+func (c *Corpus) searchAll(ctx context.Context, o *Options) error {
+	w := campaign.Work[outcome]{Name: mutantsStage, Size: o.searches(), AnyOrder: true,
+		Lost: func(why string) outcome { return outcome{lost: why} },
+		Start: func() func(int) (outcome, error) {
+			return func(i int) (outcome, error) { return o.search(ctx, i) }
+		}}
+	_, err := w.Do(ctx, o.Crew, func(i int, s outcome) error {
 		c.take(o.place(i), &s)
 		return nil
 	})
-	return err
-}
-
-// byHands makes other processes perform the searches for mutants.
-func (c *Corpus) byHands(ctx context.Context, o *Options) error {
-	done := 0
-	stage := campaign.Stage{Name: mutantsStage, Size: uint64(o.searches()), Portion: 1}
-	err := do(ctx, o.Hands, stage, func(p campaign.Part) error {
-		if p.Size > stage.Size || p.First > stage.Size-p.Size {
-			return fmt.Errorf("%d searches from position %d exceed the number of searches", p.Size, p.First)
-		}
-		list := make([]outcome, p.Size)
-		if p.Lost == "" {
-			list = nil
-			if err := json.Unmarshal(p.Value, &list); err != nil || uint64(len(list)) != p.Size {
-				return fmt.Errorf("the results of %d searches from position %d cannot be read", p.Size, p.First)
-			}
-		}
-		for i := range list {
-			at := o.place(int(p.First) + i)
-			if p.Lost != "" {
-				c.Mutants[at.mutant].Lost = p.Lost
-				continue
-			}
-			c.take(at, &list[i])
-		}
-		done += len(list)
-		o.Report(mutantsStage, done, o.searches())
-		return nil
-	})
-	if err == nil && done < o.searches() && ctx.Err() == nil {
-		err = fmt.Errorf("only %d of %d searches were run", done, o.searches())
-	}
 	return err
 }
 
@@ -253,17 +220,25 @@ func do(ctx context.Context, hands campaign.Hands, s campaign.Stage, take func(c
 }
 
 // NewWorker returns a worker for parts of the corpus with these options. It measures times with the options' clock.
-func NewWorker(o Options) campaign.Worker { return &worker{o: o, locks: map[string]*search.Worker{}} }
+func NewWorker(o Options) campaign.Worker {
+	open := func(string, func(any) error) (campaign.Jobs, error) {
+		return campaign.Jobs{Size: o.searches(), Do: func(ctx context.Context, i int) (any, error) {
+			s, err := o.search(ctx, i)
+			return &s, err
+		}}, nil
+	}
+	return &worker{mutants: campaign.NewWorker(open), locks: map[string]*search.Worker{}}
+}
 
 type worker struct {
-	o     Options
-	locks map[string]*search.Worker
+	mutants campaign.Worker
+	locks   map[string]*search.Worker
 }
 
 // Make carries out the positions of a stage from first to first+size-1.
 func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64) ([]byte, error) {
 	if s.Name == mutantsStage {
-		return w.mutants(ctx, first, size)
+		return w.mutants.Make(ctx, s, first, size)
 	}
 	stage, lock, _ := strings.Cut(s.Name, ofName)
 	explorer, err := w.explorer(lock)
@@ -272,25 +247,6 @@ func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64)
 	}
 	s.Name = stage
 	return explorer.Make(ctx, s, first, size)
-}
-
-// mutants performs searches for mutants. If one is interrupted, it returns the error of ctx and no results.
-func (w *worker) mutants(ctx context.Context, first, size uint64) ([]byte, error) {
-	of := uint64(w.o.searches())
-	if size < 1 || size > of || first > of-size {
-		return nil, fmt.Errorf("%d searches from position %d exceed the number of searches", size, first)
-	}
-	list := make([]outcome, size)
-	for i := range list {
-		var err error
-		if list[i], err = w.o.search(ctx, int(first)+i); err != nil {
-			return nil, err
-		}
-		if list[i].Search.Interrupted {
-			return nil, ctx.Err()
-		}
-	}
-	return json.Marshal(list)
 }
 
 // explorer returns the worker for the exploration of a sound lock.

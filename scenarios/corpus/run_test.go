@@ -204,7 +204,7 @@ func TestWhatCannotBeAPartOfTheCorpusIsAnError(t *testing.T) {
 	o := fewOptions
 	o.Hands = nothing{}
 	c, err := Run(t.Context(), o)
-	if want := fmt.Sprintf("only 0 of %d searches", len(mutants)); err == nil || !strings.Contains(err.Error(), want) {
+	if want := fmt.Sprintf("only 0 of the %d mutants", len(mutants)); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("hands that make nothing: %+v, %v", c, err)
 	}
 	w := NewWorker(fewOptions)
@@ -213,7 +213,8 @@ func TestWhatCannotBeAPartOfTheCorpusIsAnError(t *testing.T) {
 		first, size uint64
 	}{{"mutants", 0, 0}, {"mutants", 1 << 40, 1}, {"mutants", 1<<64 - 1, 2}, {"seeds", 0, 1},
 		{"seeds of nothing", 0, 1}, {"seeds of cad", 0, 1}, {"", 0, 1}} {
-		if value, err := w.Make(t.Context(), campaign.Stage{Name: x.name, Size: 1}, x.first, x.size); err == nil {
+		if value, err := w.Make(t.Context(), campaign.Stage{Name: x.name, Spec: []byte("null"),
+			Size: uint64(len(mutants))}, x.first, x.size); err == nil {
 			t.Errorf("%+v: %s", x, value)
 		}
 	}

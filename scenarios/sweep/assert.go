@@ -85,7 +85,7 @@ type Turn struct {
 // sweep.
 func (a *Asserted) count(p *Point, firstSeed uint64) {
 	state := p.State(a.Law)
-	if state == Invalid || state == Unjudged && p.cut {
+	if state == Invalid || state == Unjudged && p.Cut {
 		return
 	}
 	met := state == Safe

@@ -77,9 +77,12 @@ func (s *Sweep) sides() []side {
 
 // levelsOn returns the levels of a point on a side (the interval between two neighboring points of the grid). n is the
 // point's value on the side's axis.
-func (s *Sweep) levelsOn(e side, n int64) []Level {
-	levels := slices.Clone(s.Points[e.a].Levels)
-	levels[e.axis] = s.Axes[e.axis].Keys[0].number(n)
+func (s *Sweep) levelsOn(e side, n int64) []Level { return s.levelsAt(s.Points[e.a], e.axis, n) }
+
+// levelsAt returns the levels of a point, but with the value n on an axis.
+func (s *Sweep) levelsAt(p *Point, axis int, n int64) []Level {
+	levels := slices.Clone(p.Levels)
+	levels[axis] = s.Axes[axis].Keys[0].number(n)
 	return levels
 }
 
@@ -87,7 +90,7 @@ func (s *Sweep) levelsOn(e side, n int64) []Level {
 // the side, it finds the value at which the outcome changes.
 type crossing struct {
 	*sweeper
-	side
+	axis       int
 	resolution int64
 	laws       []checker.Law
 	known      []*Point       // valid points in ascending order: the two ends and the points tried between them
@@ -99,21 +102,47 @@ type crossing struct {
 	unusual []int
 }
 
-func (w *sweeper) cross(e side, resolution int64) (*crossing, error) {
-	c := &crossing{sweeper: w, side: e, resolution: resolution, blocked: map[int64]bool{},
-		known: []*Point{w.Points[e.a], w.Points[e.b]}}
+// crossing prepares the bisection of the side between the two points of a job.
+func (w *sweeper) crossing(j *job) *crossing {
+	c := &crossing{sweeper: w, axis: j.Axis, resolution: w.resolution(j.Axis), blocked: map[int64]bool{},
+		known: []*Point{j.A, j.B}}
 	for _, law := range w.Laws {
-		if flips(w.Points[e.a], w.Points[e.b], law) {
+		if flips(j.A, j.B, law) {
 			c.laws = append(c.laws, law)
 		}
 	}
-	for w.ctx.Err() == nil {
-		moved, err := c.step()
-		if err != nil || !moved {
-			return c, err
+	return c
+}
+
+// cross bisects the side, until ctx is done.
+func (c *crossing) cross() error {
+	for c.ctx.Err() == nil {
+		if moved, err := c.step(); err != nil || !moved {
+			return err
 		}
 	}
-	return c, nil
+	return nil
+}
+
+// add records the result of a bisection that another crossing has performed.
+func (c *crossing) add(o outcome) {
+	for _, p := range o.Points {
+		c.try(p)
+	}
+	for _, from := range o.Blocked {
+		c.blocked[from] = true
+	}
+}
+
+// try records a point that was tried between the ends. It reports whether the point is valid.
+func (c *crossing) try(p *Point) bool {
+	c.tried = append(c.tried, p)
+	if p.Problem != "" {
+		return false
+	}
+	i := slices.IndexFunc(c.known, func(after *Point) bool { return c.at(after) > c.at(p) })
+	c.known = slices.Insert(c.known, i, p)
+	return true
 }
 
 // step halves the first gap in which the outcome of some law changes. If all such gaps are narrow enough, it performs
@@ -144,21 +173,18 @@ func (c *crossing) halve(i int) error {
 	from := c.at(c.known[i])
 	gap := c.at(c.known[i+1]) - from
 	middle := from + max(gap/2/c.resolution*c.resolution, c.resolution)
-	p, err := c.measure(c.levelsOn(c.side, middle), upTo(c.Seeds, c.unusual...), c.laws)
-	if err != nil {
+	p := &Point{Levels: c.levelsAt(c.known[0], c.axis, middle)}
+	if _, err := c.runMore(p, upTo(c.Seeds, c.unusual...), c.laws); err != nil {
 		return err
 	}
-	c.tried = append(c.tried, p)
-	if p.Problem != "" {
+	if !c.try(p) {
 		c.blocked[from] = true
-		return nil
 	}
-	c.known = slices.Insert(c.known, i+1, p)
 	return nil
 }
 
-// edges returns the edges found, ordered by law.
-func (c *crossing) edges() (list []Edge) {
+// edges returns the edges found, ordered by law. point is the index in the grid of the point before them.
+func (c *crossing) edges(point int) (list []Edge) {
 	for _, law := range c.laws {
 		for i, p := range c.known[1:] {
 			before := c.known[i]
@@ -166,7 +192,7 @@ func (c *crossing) edges() (list []Edge) {
 				continue
 			}
 			exact := !c.wide(before, p) && c.sure(before, law) && c.sure(p, law)
-			list = append(list, Edge{law, c.axis, c.a, before, p, before.State(law), p.State(law), exact,
+			list = append(list, Edge{law, c.axis, point, before, p, before.State(law), p.State(law), exact,
 				!exact && !c.blocked[c.at(before)]})
 		}
 	}

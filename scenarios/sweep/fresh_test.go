@@ -84,8 +84,8 @@ func confirm(t *testing.T, s *Sweep, st *Stretch, law checker.Law, fresh int) st
 	o := s.Options
 	o.From, o.Seeds, o.Sure = freshSeeds, fresh, fresh
 	w := &sweeper{Sweep: &Sweep{subject: s.subject, Options: o}, ctx: context.Background()}
-	p, err := w.measure(st.shown.Levels, upTo(fresh), nil)
-	if err != nil {
+	p := &Point{Levels: st.shown.Levels}
+	if _, err := w.runMore(p, upTo(fresh), nil); err != nil {
 		t.Fatal(err)
 	}
 	violated := p.Laws.Of(law).Violated
@@ -121,8 +121,8 @@ func TestEdgesAreThoseOfAllValues(t *testing.T) {
 		w := &sweeper{Sweep: s, ctx: context.Background()}
 		var states []State
 		for n := int64(1980); n <= 2080; n++ {
-			p, err := w.measure([]Level{s.Axes[0].Keys[0].number(n * 1e6)}, upTo(s.Sure), nil)
-			if err != nil {
+			p := &Point{Levels: []Level{s.Axes[0].Keys[0].number(n * 1e6)}}
+			if _, err := w.runMore(p, upTo(s.Sure), nil); err != nil {
 				t.Fatal(err)
 			}
 			states = append(states, p.State(checker.LeaseExclusion))

@@ -43,10 +43,10 @@ type Point struct {
 	Runs   int
 	// Stopped is set if the sweep was interrupted before Options.Seeds runs of the point were done.
 	Stopped bool
-	cut     bool // the runs ended early, because each law of interest was already broken in some but not all of them
-	// The runs done so far are the runs 0 to first-1 and the runs in others. Run n uses the nth seed, counted from 0.
-	first  int
-	others []int
+	Cut     bool // the runs ended early, because each law of interest was already broken in some but not all of them
+	// The runs done so far are the runs 0 to First-1 and the runs in Others. Run n uses the nth seed, counted from 0.
+	First  int
+	Others []int
 }
 
 // State returns the outcome of a law at the point.
@@ -57,7 +57,7 @@ func (p *Point) State(law checker.Law) State {
 	switch t := p.Laws.Of(law); {
 	case t.Violated > 0 && t.Violated < p.Runs:
 		return Chance
-	case p.cut:
+	case p.Cut:
 	case t.Violated > 0:
 		return Broken
 	case t.Holds > 0 && t.Undecided+t.Unchecked == 0 && !p.Stopped:
@@ -187,15 +187,8 @@ type sweeper struct {
 	strikes campaign.Strikes
 }
 
-// measure performs the given runs of a new point. If the list until is not empty, it stops as soon as each law in the
-// list was violated in some runs but not in all. It also stops when ctx is done.
-func (w *sweeper) measure(levels []Level, runs iter.Seq[int], until []checker.Law) (*Point, error) {
-	p := &Point{Levels: levels}
-	_, err := w.runMore(p, runs, until)
-	return p, err
-}
-
-// runMore performs the given runs, except those that the point already has. turned lists each run after which a law
+// runMore performs the given runs, except those that the point already has. If the list until is not empty, it stops as
+// soon as each law in the list was violated in some runs but not in all. It also stops when ctx is done. turned lists each run after which a law
 // was, for the first time, violated in some runs but not in all.
 func (w *sweeper) runMore(p *Point, runs iter.Seq[int], until []checker.Law) (turned []int, err error) {
 	v := w.subject.vary(w.Axes, p.Levels)
@@ -209,7 +202,7 @@ func (w *sweeper) runMore(p *Point, runs iter.Seq[int], until []checker.Law) (tu
 			p.Struck[of] = 0
 		}
 	}
-	p.cut = false
+	p.Cut = false
 	runner := scenarios.NewRunner(v.scenario)
 	for n := range runs {
 		if p.made(n) {
@@ -225,7 +218,7 @@ func (w *sweeper) runMore(p *Point, runs iter.Seq[int], until []checker.Law) (tu
 		}
 		if after := p.byChance(until); after > before {
 			turned = append(turned, n)
-			if p.cut = after == len(until); p.cut {
+			if p.Cut = after == len(until); p.Cut {
 				break
 			}
 		}
@@ -260,17 +253,17 @@ func (w *sweeper) once(p *Point, v *varied, runner *scenarios.Runner, n int) err
 		}
 	}
 	p.Runs++
-	if n != p.first {
-		p.others = append(p.others, n)
+	if n != p.First {
+		p.Others = append(p.Others, n)
 		return nil
 	}
-	for p.first++; slices.Contains(p.others, p.first); p.first++ {
+	for p.First++; slices.Contains(p.Others, p.First); p.First++ {
 	}
 	return nil
 }
 
 // made reports whether run n was performed.
-func (p *Point) made(n int) bool { return n < p.first || slices.Contains(p.others, n) }
+func (p *Point) made(n int) bool { return n < p.First || slices.Contains(p.Others, n) }
 
 // upTo yields the given numbers, followed by 0 to n-1.
 func upTo(n int, before ...int) iter.Seq[int] {

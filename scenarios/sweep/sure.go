@@ -3,14 +3,12 @@ package sweep
 import (
 	"context"
 	"slices"
-
-	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
 // makeSure performs more runs of points of the grid. If the outcome of some law changes between two neighboring points,
 // it gives both points enough runs for a reliable outcome.
 func (s *Sweep) makeSure(ctx context.Context) error {
-	for {
+	for round := 0; ; round++ {
 		var unsure []*Point
 		for _, e := range s.sides() {
 			for _, law := range s.Laws {
@@ -25,19 +23,22 @@ func (s *Sweep) makeSure(ctx context.Context) error {
 			s.Interrupted = s.Interrupted || ctx.Err() != nil
 			return nil
 		}
-		if err := s.complete(ctx, "points beside edges", unsure); err != nil {
+		if err := s.complete(ctx, "points beside edges", round, unsure); err != nil {
 			return err
 		}
 	}
 }
 
 // complete performs the missing runs of each point, up to Options.Sure.
-func (s *Sweep) complete(ctx context.Context, what string, points []*Point) error {
-	start := func() func(int) ([]int, error) {
-		w := &sweeper{Sweep: s, ctx: ctx}
-		return func(job int) ([]int, error) { return w.runMore(points[job], upTo(s.Sure), nil) }
+func (s *Sweep) complete(ctx context.Context, what string, round int, points []*Point) error {
+	var jobs []job
+	for _, p := range points {
+		jobs = append(jobs, job{A: p, Runs: s.Sure})
 	}
-	_, err := campaign.Do(ctx, s.Crew, what, len(points), start, func(int, []int) error { return nil })
+	_, err := s.perform(ctx, what, round, jobs, func(i int, o outcome) error {
+		*points[i] = *o.Points[0]
+		return nil
+	})
 	s.Interrupted = s.Interrupted || ctx.Err() != nil
 	return err
 }
@@ -57,7 +58,7 @@ func (s *Sweep) sample(ctx context.Context) error {
 			}
 		}
 	}
-	if err := s.complete(ctx, "points between edges", points); err != nil {
+	if err := s.complete(ctx, "points between edges", 0, points); err != nil {
 		return err
 	}
 	for _, p := range points {

@@ -53,8 +53,10 @@ type Options struct {
 	Sure       int    // minimum number of runs of a point beside an edge or a change of a condition; at least Seeds
 	// Resolution is, for each unit, the maximum distance between the values on the two sides of a bisected edge. Zero
 	// means the default: 1 ms, 1, or 1 ppm.
-	Resolution    [Rates + 1]int64
-	campaign.Crew // performs the runs; receives the number of points or edges that are done
+	Resolution [Rates + 1]int64
+	// Crew performs the runs. Its Hands are workers created by NewWorker. It receives the number of points or edges that
+	// are done.
+	campaign.Crew
 }
 
 // check returns an error if the options are invalid, and sets the default resolutions.
@@ -119,13 +121,12 @@ func (o *Options) Resolve(text string) error {
 // depend on the number of workers. When ctx is done, Sweep returns what it has found so far. It returns an error if an
 // option is invalid, if no point is a valid scenario, if a condition cannot be evaluated at a point, or if a run fails.
 func (b *Subject) Sweep(ctx context.Context, o Options) (*Sweep, error) {
-	if err := o.check(b); err != nil {
+	s, err := b.begin(o)
+	if err != nil {
 		return nil, err
 	}
-	o.Sure = max(o.Sure, o.Seeds)
-	s := &Sweep{subject: b, Options: o}
-	for i := range o.size() {
-		s.Points = append(s.Points, &Point{Levels: o.levels(i)})
+	for i := range s.size() {
+		s.Points = append(s.Points, &Point{Levels: s.levels(i)})
 	}
 	turns, err := s.findTurns()
 	if err != nil {
@@ -140,6 +141,15 @@ func (b *Subject) Sweep(ctx context.Context, o Options) (*Sweep, error) {
 		}
 	}
 	return s, s.judge()
+}
+
+// begin returns a sweep without points.
+func (b *Subject) begin(o Options) (*Sweep, error) {
+	if err := o.check(b); err != nil {
+		return nil, err
+	}
+	o.Sure = max(o.Sure, o.Seeds)
+	return &Sweep{subject: b, Options: o}, nil
 }
 
 // size returns the number of points of the grid.
@@ -173,21 +183,18 @@ func (o *Options) words(levels []Level) string {
 
 // run performs the runs of the grid's points, and of the points between them, which are listed in beside.
 func (s *Sweep) run(ctx context.Context, beside [][]Level) error {
-	n := len(s.Points)
-	start := func() func(int) (*Point, error) {
-		w := &sweeper{Sweep: s, ctx: ctx}
-		return func(job int) (*Point, error) {
-			if job < n {
-				return w.measure(s.Points[job].Levels, upTo(s.Seeds), nil)
-			}
-			return w.measure(beside[job-n], upTo(s.Sure), nil)
-		}
+	var jobs []job
+	for _, p := range s.Points {
+		jobs = append(jobs, job{A: &Point{Levels: p.Levels}, Runs: s.Seeds})
 	}
-	grid := make([]*Point, 0, n)
+	for _, levels := range beside {
+		jobs = append(jobs, job{A: &Point{Levels: levels}, Runs: s.Sure})
+	}
+	grid := make([]*Point, 0, len(s.Points))
 	valid := 0
-	all := n + len(beside)
-	_, err := campaign.Do(ctx, s.Crew, "points", all, start, func(job int, p *Point) error {
-		if job < n {
+	_, err := s.perform(ctx, "points", 0, jobs, func(i int, o outcome) error {
+		p := o.Points[0]
+		if i < len(s.Points) {
 			grid = append(grid, p)
 		} else {
 			s.Between = append(s.Between, p)
@@ -217,31 +224,29 @@ func (s *Sweep) run(ctx context.Context, beside [][]Level) error {
 // law changes. After ctx is done, it records the remaining sides as edges without bisecting them.
 func (s *Sweep) findEdges(ctx context.Context) error {
 	var flipped []side
+	var jobs []job
 	for _, e := range s.sides() {
 		if slices.ContainsFunc(s.Laws, func(l checker.Law) bool { return flips(s.Points[e.a], s.Points[e.b], l) }) {
 			flipped = append(flipped, e)
+			jobs = append(jobs, job{A: s.Points[e.a], B: s.Points[e.b], Axis: e.axis})
 		}
 	}
-	start := func() func(int) (*crossing, error) {
-		w := &sweeper{Sweep: s, ctx: ctx}
-		return func(job int) (*crossing, error) { return w.cross(flipped[job], s.resolution(flipped[job].axis)) }
-	}
-	done, err := campaign.Do(ctx, s.Crew, "edges", len(flipped), start, func(job int, c *crossing) error {
-		s.Edges = append(s.Edges, c.edges()...)
+	w := &sweeper{Sweep: s, ctx: ctx}
+	done, err := s.perform(ctx, "edges", 0, jobs, func(i int, o outcome) error {
+		c := w.crossing(&jobs[i])
+		c.add(o)
+		s.Edges = append(s.Edges, c.edges(flipped[i].a)...)
 		s.Between = append(s.Between, c.tried...)
 		return nil
 	})
 	s.Interrupted = s.Interrupted || ctx.Err() != nil
-	for _, e := range flipped[done:] {
-		if err != nil {
-			return err
-		}
-		var c *crossing
-		if c, err = (&sweeper{Sweep: s, ctx: ctx}).cross(e, s.resolution(e.axis)); err == nil {
-			s.Edges = append(s.Edges, c.edges()...)
-		}
+	if err != nil {
+		return err
 	}
-	return err
+	for i := done; i < len(jobs); i++ {
+		s.Edges = append(s.Edges, w.crossing(&jobs[i]).edges(flipped[i].a)...)
+	}
+	return nil
 }
 
 // findTurns finds the points of the grid where the conditions of the assertions are true, and the values between points

@@ -75,49 +75,15 @@ func (g *grower) position(st *stage, position int) (*growth, error) {
 	return g.grow(&st.Level[branch], g.v.Scope.Every[kind], of, st.Faults < g.v.Options.Faults)
 }
 
-// byCrew runs a stage on the workers of this process. It calls visit with the result of each position (job), in order.
-// done is the number of positions for which visit was called.
-func (v *Verification) byCrew(ctx context.Context, st *stage, visit func(int, *growth) error) (done int, err error) {
-	start := func() func(int) (*growth, error) {
-		g := newGrower(ctx, v)
-		return func(position int) (*growth, error) { return g.cutShort(g.position(st, position)) }
-	}
-	return campaign.Do(ctx, v.Options.Crew, st.name(), v.size(st), start, visit)
-}
-
-// byHands is like byCrew, but uses Options.Hands instead of the crew.
-func (v *Verification) byHands(ctx context.Context, st *stage, visit func(int, *growth) error) (done int, err error) {
+// work returns the positions of a stage as jobs.
+func (v *Verification) work(ctx context.Context, st *stage) *campaign.Work[*growth] {
 	size := v.size(st)
-	if size == 0 {
-		return 0, nil
-	}
-	order, err := v.order(st)
-	if err != nil {
-		return 0, err
-	}
-	early := map[int]*growth{} // results that arrived before earlier positions were done
-	err = v.Options.Hands.Do(ctx, order, func(p campaign.Part) error {
-		list, err := v.growths(order, p)
-		if err != nil {
-			return err
-		}
-		for i, g := range list {
-			early[int(p.First)+i] = g
-		}
-		for g := early[done]; g != nil; g = early[done] {
-			delete(early, done)
-			if err := visit(done, g); err != nil {
-				return err
-			}
-			done++
-			v.Options.Crew.Report(order.Name, done, size)
-		}
-		return nil
-	})
-	if err == nil && done < size && ctx.Err() == nil {
-		err = fmt.Errorf("only %d of the %d %s were completed", done, size, order.Name)
-	}
-	return done, err
+	return &campaign.Work[*growth]{Name: st.name(), Size: size, Spec: st, Portion: 1 + size/mostPortions, Fits: v.fits,
+		Lost: func(why string) *growth { return &growth{Tally: newTally(v.Scenario.Promise.Laws), lost: why} },
+		Start: func() func(int) (*growth, error) {
+			g := newGrower(ctx, v)
+			return func(position int) (*growth, error) { return g.cutShort(g.position(st, position)) }
+		}}
 }
 
 // Loss is a range of consecutive positions (jobs) of a stage for which there is no result.

@@ -43,12 +43,9 @@ type Options struct {
 	// field Seed, with the delays that this seed draws. Faults must be 1, and Delays, Orders and AllEnds must not be
 	// set.
 	Requests bool
-	// Crew tries the placements if Hands is nil. For each number of faults, it calls its function Progress with the
-	// number of positions (jobs) that are done.
+	// Crew tries the placements. Its Hands are workers created by NewWorker. For each number of faults, it calls its
+	// function Progress with the number of positions (jobs) that are done.
 	campaign.Crew `json:"-"`
-	// Hands distributes the placements to workers created by NewWorker. If it is nil, the crew tries them in this
-	// process.
-	Hands campaign.Hands `json:"-"`
 }
 
 // Scenario tries every placement of up to o.Faults faults, the placements with the fewest faults first. It stops at the
@@ -201,11 +198,7 @@ func (v *Verification) tryAll(ctx context.Context, n int, level []branch) (next 
 // whether all jobs were completed.
 func (v *Verification) do(ctx context.Context, st *stage, visit func(position int, g *growth)) (whole bool, err error) {
 	cut, size := false, v.size(st)
-	make := v.byCrew
-	if v.Options.Hands != nil {
-		make = v.byHands
-	}
-	done, err := make(ctx, st, func(position int, g *growth) error {
+	done, err := v.work(ctx, st).Do(ctx, v.Options.Crew, func(position int, g *growth) error {
 		cut = cut || g.cut
 		if g.lost != "" {
 			v.lose(st, position, g.lost)

@@ -23,92 +23,32 @@ func NewWorker(s *scenarios.Scenario, o Options) (campaign.Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &worker{grower: newGrower(context.Background(), v)}, nil
+	g := newGrower(context.Background(), v)
+	return campaign.NewWorker(func(name string, spec func(any) error) (campaign.Jobs, error) {
+		st, err := v.read(name, spec)
+		return campaign.Jobs{Size: v.size(st), Do: func(ctx context.Context, position int) (any, error) {
+			g.ctx = ctx
+			return g.position(st, position)
+		}}, err
+	}), nil
 }
 
-type worker struct {
-	grower *grower
-	order  campaign.Stage // the latest stage that was read
-	stage  stage          // the stage decoded from order
-}
-
-// Make performs the runs of a range of positions of a stage. The range begins at first and has the given size. Make
-// returns a JSON list of the results.
-func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64) ([]byte, error) {
-	if err := w.read(s); err != nil {
-		return nil, fmt.Errorf("%s: %w", s.Name, err)
-	}
-	if size < 1 || size > s.Size || first > s.Size-size {
-		return nil, fmt.Errorf("%s: %d positions from position %d do not exist: "+
-			"there are %d in all", s.Name, size, first, s.Size)
-	}
-	w.grower.ctx = ctx
-	list := make([]*growth, size)
-	for i := range list {
-		var err error
-		if list[i], err = w.grower.position(&w.stage, int(first)+i); err != nil {
-			return nil, err
-		}
-	}
-	return json.Marshal(list)
-}
-
-// read decodes stage s, unless s is the stage that was decoded last.
-func (w *worker) read(s campaign.Stage) error {
-	if s.Size == w.order.Size && s.Name == w.order.Name && bytes.Equal(s.Spec, w.order.Spec) {
-		return nil
-	}
-	v, st := w.grower.v, stage{}
-	if err := decode(s.Spec, &st); err != nil {
-		return err
+// read decodes a stage of the verification.
+func (v *Verification) read(name string, spec func(any) error) (*stage, error) {
+	st := new(stage)
+	if err := spec(st); err != nil {
+		return st, err
 	}
 	wrong := func(b branch) bool { return !v.has(b.assignment) }
-	if st.Faults < 0 || st.Faults > v.Options.Faults || slices.ContainsFunc(st.Level, wrong) ||
-		st.name() != s.Name || uint64(v.size(&st)) != s.Size {
-		return fmt.Errorf("it is not a stage of the verification of %s with up to %d faults", v.Scenario.Name,
+	if st.Faults < 0 || st.Faults > v.Options.Faults || slices.ContainsFunc(st.Level, wrong) || st.name() != name {
+		return st, fmt.Errorf("it is not a stage of the verification of %s with up to %d faults", v.Scenario.Name,
 			v.Options.Faults)
 	}
-	w.order, w.stage = s, st
-	return nil
-}
-
-// order encodes a stage for Options.Hands.
-func (v *Verification) order(st *stage) (campaign.Stage, error) {
-	spec, err := json.Marshal(st)
-	size := uint64(v.size(st))
-	return campaign.Stage{Name: st.name(), Spec: spec, Size: size, Portion: 1 + size/mostPortions}, err
-}
-
-// growths decodes and checks the results of the positions in a part.
-func (v *Verification) growths(s campaign.Stage, p campaign.Part) ([]*growth, error) {
-	broken := func(how string) error {
-		return fmt.Errorf("%s: the result of %d positions from position %d %s", s.Name, p.Size, p.First, how)
-	}
-	if p.Size > s.Size || p.First > s.Size-p.Size {
-		return nil, broken("is beyond the last")
-	}
-	if p.Lost != "" {
-		list := make([]*growth, p.Size)
-		for i := range list {
-			list[i] = &growth{Tally: newTally(v.Scenario.Promise.Laws), lost: p.Lost}
-		}
-		return list, nil
-	}
-	var list []*growth
-	if err := decode(p.Value, &list); err != nil {
-		return nil, broken("cannot be read: " + err.Error())
-	}
-	if uint64(len(list)) != p.Size {
-		return nil, broken("is of another number")
-	}
-	if slices.ContainsFunc(list, func(g *growth) bool { return !v.fits(g) }) {
-		return nil, broken("is of another verification")
-	}
-	return list, nil
+	return st, nil
 }
 
 // fits reports whether g can be a result of v, i.e. whether it has the laws of v and its assignments of delays.
-func (v *Verification) fits(g *growth) bool {
+func (v *Verification) fits(_ int, g *growth) bool {
 	same := func(l campaign.Law, law checker.Law) bool { return l.Law == law }
 	return g != nil && slices.EqualFunc(g.Laws, v.Scenario.Promise.Laws, same) &&
 		(g.found == nil || v.has(g.found.Assignment)) &&

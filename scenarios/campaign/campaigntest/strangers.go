@@ -8,18 +8,53 @@ package campaigntest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Strangers is a campaign.Hands that divides a stage into portions of 1 to 5 positions. Each portion is carried out by
-// a new worker. The portions are carried out in an arbitrary order, and some of them twice.
+// HoweverItIsDivided checks that a search has the same result whoever performs its jobs. search performs the whole
+// search, with hands, and returns its result as the command prints it; without hands (nil), this process performs the
+// jobs. The jobs are divided into 1, 2 and 7 parts, and into many small ones. The parts are carried out in an arbitrary
+// order, and some of them twice.
+func HoweverItIsDivided(t *testing.T, worker func() (campaign.Worker, error), search func(campaign.Hands) []byte) {
+	t.Helper()
+	want := search(nil)
+	for _, parts := range []int{1, 2, 7, 0} {
+		hands := &Strangers{T: t, Worker: worker, Parts: parts}
+		if got := search(hands); !bytes.Equal(got, want) {
+			t.Errorf("divided into %d parts (0: into many):\n%s\nby one process:\n%s", parts, got, want)
+		}
+		if hands.stages == nil {
+			t.Error("nothing was divided")
+		}
+	}
+}
+
+// Printed returns a document in the forms in which commands print it: as JSON, as a page and as text.
+func Printed(t *testing.T, d *document.Document) []byte {
+	t.Helper()
+	all, err := d.JSON("test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := bytes.NewBuffer(all)
+	if err := errors.Join(d.HTML(b, "page.html"), d.Text(b, document.TextOptions{Width: 100, All: true})); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// Strangers is a campaign.Hands that divides a stage into portions. Each portion is carried out by a new worker. The
+// portions are carried out in an arbitrary order, and some of them twice.
 type Strangers struct {
 	T      *testing.T
 	Worker func() (campaign.Worker, error) // creates a new worker
+	Parts  int                             // number of portions of each stage; 0: portions of 1 to 5 positions
 	// Same reports whether two results of the same positions are equal, apart from details that may differ, such as the
 	// time that they took. If Same is nil, the results must be equal byte for byte.
 	Same func(a, b []byte) bool
@@ -42,6 +77,9 @@ func (h *Strangers) Do(ctx context.Context, s campaign.Stage, take func(campaign
 	var parts []campaign.Part
 	for first := uint64(0); first < s.Size; {
 		size := min(1+h.draws.Uint64N(5), s.Size-first)
+		if n := uint64(h.Parts); n > 0 {
+			size = min((s.Size+n-1)/n, s.Size-first)
+		}
 		parts = append(parts, campaign.Part{First: first, Size: size})
 		first += size
 	}

@@ -1,0 +1,105 @@
+package sweep
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+)
+
+// With the code in this file, other processes can perform the runs of a sweep. The points of the grid do not depend on
+// each other, and neither do the sides of the grid that are bisected. One bisection is one job, because each of its
+// points depends on the points before.
+
+// job is one job of a sweep. If B is nil, it performs the runs of the point A that are missing, up to the number Runs.
+// Otherwise it bisects the side between the points A and B, which differ on the axis with the index Axis.
+type job struct {
+	A, B *Point
+	Axis int
+	Runs int
+}
+
+// outcome is the result of a job: the point, or the points that were tried between A and B.
+type outcome struct {
+	Points  []*Point
+	Blocked []int64 // values such that the middle of the gap after the value is not a valid scenario, ascending
+}
+
+// NewWorker returns a worker for the sweep of a subject with these options, as Options.Hands need it. It returns the
+// same errors as Sweep.
+func (b *Subject) NewWorker(o Options) (campaign.Worker, error) {
+	s, err := b.begin(o)
+	if err != nil {
+		return nil, err
+	}
+	return campaign.NewWorker(func(_ string, spec func(any) error) (campaign.Jobs, error) {
+		var jobs []job
+		err := spec(&jobs)
+		if err == nil && slices.ContainsFunc(jobs, func(j job) bool { return !s.has(&j) }) {
+			err = fmt.Errorf("it is not a stage of this sweep of %s", b.scenario.Name)
+		}
+		w := &sweeper{Sweep: s}
+		return campaign.Jobs{Size: len(jobs), Do: func(ctx context.Context, i int) (any, error) {
+			w.ctx = ctx
+			j := jobs[i]
+			a := j.A.copied() // a job that is performed twice begins with the same runs
+			j.A = &a
+			return w.do(&j)
+		}}, err
+	}), nil
+}
+
+// has reports whether a job, which another process has sent, can be a job of the sweep.
+func (o *Options) has(j *job) bool {
+	on := func(p *Point) bool { return len(p.Levels) == len(o.Axes) }
+	return j.A != nil && on(j.A) && j.Runs >= 0 && j.Runs <= o.Sure &&
+		(j.B == nil || on(j.B) && j.Axis >= 0 && j.Axis < len(o.Axes))
+}
+
+// copied returns a copy of a point to which runs can be added without a change of p.
+func (p *Point) copied() Point {
+	c := *p
+	c.Laws, c.Findings = slices.Clone(p.Laws), slices.Clone(p.Findings)
+	c.Struck, c.Others = slices.Clone(p.Struck), slices.Clone(p.Others)
+	return c
+}
+
+// do performs a job.
+func (w *sweeper) do(j *job) (o outcome, err error) {
+	if j.B == nil {
+		_, err = w.runMore(j.A, upTo(j.Runs), nil)
+		return outcome{Points: []*Point{j.A}}, err
+	}
+	c := w.crossing(j)
+	err = c.cross()
+	o.Points = c.tried
+	for from := range c.blocked {
+		o.Blocked = append(o.Blocked, from)
+	}
+	slices.Sort(o.Blocked)
+	return o, err
+}
+
+// perform performs the jobs and passes their results to the function take, in order. round distinguishes works with the
+// same name.
+func (s *Sweep) perform(ctx context.Context, what string, round int, jobs []job, take func(i int, o outcome) error) (
+	done int, err error) {
+	work := campaign.Work[outcome]{Name: what, Stage: fmt.Sprintf("%s, round %d", what, round+1), Size: len(jobs),
+		Spec: jobs, Fits: func(i int, o outcome) bool { return s.fits(&jobs[i], o) }, Start: func() func(int) (outcome, error) {
+			w := &sweeper{Sweep: s, ctx: ctx}
+			return func(i int) (outcome, error) { return w.do(&jobs[i]) }
+		}}
+	return work.Do(ctx, s.Crew, take)
+}
+
+// fits reports whether an outcome, which another process has sent, can be the outcome of a job.
+func (s *Sweep) fits(j *job, o outcome) bool {
+	if j.B == nil {
+		return len(o.Points) == 1 && o.Points[0] != nil && slices.Equal(o.Points[0].Levels, j.A.Levels)
+	}
+	at := func(p *Point) int64 { return p.Levels[j.Axis].N }
+	return !slices.ContainsFunc(o.Points, func(p *Point) bool {
+		return p == nil || len(p.Levels) != len(s.Axes) || at(p) <= at(j.A) || at(p) >= at(j.B)
+	})
+}
