@@ -188,8 +188,8 @@ type sweeper struct {
 }
 
 // runMore performs the given runs, except those that the point already has. If the list until is not empty, it stops as
-// soon as each law in the list was violated in some runs but not in all. It also stops when ctx is done. turned lists each run after which a law
-// was, for the first time, violated in some runs but not in all.
+// soon as each law in the list was violated in some runs but not in all. It also stops when ctx is done. turned lists
+// each run after which a law was, for the first time, violated in some runs but not in all.
 func (w *sweeper) runMore(p *Point, runs iter.Seq[int], until []checker.Law) (turned []int, err error) {
 	v := w.subject.vary(w.Axes, p.Levels)
 	if p.Problem = v.problem; v.scenario == nil {

@@ -54,8 +54,8 @@ type Options struct {
 	// Resolution is, for each unit, the maximum distance between the values on the two sides of a bisected edge. Zero
 	// means the default: 1 ms, 1, or 1 ppm.
 	Resolution [Rates + 1]int64
-	// Crew performs the runs. Its Hands are workers created by NewWorker. It receives the number of points or edges that
-	// are done.
+	// Crew performs the runs. Its Hands are workers created by NewWorker. It receives the number of points or edges
+	// that are done.
 	campaign.Crew
 }
 

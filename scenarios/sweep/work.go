@@ -86,7 +86,8 @@ func (w *sweeper) do(j *job) (o outcome, err error) {
 func (s *Sweep) perform(ctx context.Context, what string, round int, jobs []job, take func(i int, o outcome) error) (
 	done int, err error) {
 	work := campaign.Work[outcome]{Name: what, Stage: fmt.Sprintf("%s, round %d", what, round+1), Size: len(jobs),
-		Spec: jobs, Fits: func(i int, o outcome) bool { return s.fits(&jobs[i], o) }, Start: func() func(int) (outcome, error) {
+		Spec: jobs, Fits: func(i int, o outcome) bool { return s.fits(&jobs[i], o) },
+		Start: func() func(int) (outcome, error) {
 			w := &sweeper{Sweep: s, ctx: ctx}
 			return func(i int) (outcome, error) { return w.do(&jobs[i]) }
 		}}
