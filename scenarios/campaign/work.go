@@ -23,8 +23,8 @@ type Work[R any] struct {
 	Portion int // number of jobs that another process gets at a time; 0: one
 	// Fits, if set, reports whether a result that another process has sent can be the result of the job.
 	Fits func(job int, r R) bool
-	// Lost, if set, returns the result of a job that was lost, for example because it crashed its workers. Without it, a
-	// lost job is an error.
+	// Lost, if set, returns the result of a job that was lost, for example because it crashed its workers. Without it,
+	// a lost job is an error.
 	Lost func(why string) R
 	// AnyOrder passes the results of other processes on as soon as they arrive. Without it, they are passed on in the
 	// order of the jobs.
