@@ -40,6 +40,7 @@ func TestAForeignFileIsNoticedBeforeTheWork(t *testing.T) {
 		{"sweep", "violated.yaml", "--vary", "ttl=9s,10s", "--seeds", "1", "--assert",
 			"mutual-exclusion holds when ttl >= 1s"},
 		{"advise", "violated.yaml", "--seeds", "2"},
+		{"compare", "--seeds", "1"},
 		{"check", "jepsen.edn", "--lock", "mutex"},
 		{"live", "quick.yaml"},
 	} {

@@ -21,8 +21,10 @@ import (
 
 // Options determine which locks are measured, and in how many runs.
 type Options struct {
-	Runs          int // number of runs of each scenario, at least 1
-	campaign.Crew     // performs the runs; receives the number of scenarios or runs that are done
+	Runs int // number of runs of each scenario, at least 1
+	// Crew performs the runs. It receives the number of scenarios or runs that are done. Its Hands, which only Locks
+	// uses, are workers created by NewWorker.
+	campaign.Crew
 }
 
 func (o *Options) check() error {
@@ -117,17 +119,16 @@ func Locks(ctx context.Context, o Options) (*Comparison, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	rows := make([]Lock, len(contenders))
-	var all []task
-	for i := range contenders {
-		all = append(all, contenders[i].tasks(&rows[i], o.Runs)...)
-	}
+	rows, all := everything(o.Runs)
 	cut := false
-	done, err := campaign.Do(ctx, o.Crew, "scenarios", len(all), func() func(int) (result, error) {
-		return func(job int) (result, error) { return all[job](ctx) }
-	}, func(job int, r result) error {
-		r.keep()
-		cut = cut || r.made < o.Runs
+	work := campaign.Work[result]{Name: "scenarios", Size: len(all), Spec: o.Runs,
+		Fits: func(i int, r result) bool { return all[i].fits(&r, o.Runs) },
+		Start: func() func(int) (result, error) {
+			return func(i int) (result, error) { return all[i].run(ctx) }
+		}}
+	done, err := work.Do(ctx, o.Crew, func(i int, r result) error {
+		all[i].keep(&r)
+		cut = cut || r.Made < o.Runs
 		return nil
 	})
 	if err != nil {
@@ -143,13 +144,73 @@ func Locks(ctx context.Context, o Options) (*Comparison, error) {
 	return c, nil
 }
 
-// task is a function that runs one scenario until all its runs are done or ctx is done.
-type task func(ctx context.Context) (result, error)
+// NewWorker returns a worker for the comparison, as Options.Hands need it. One job runs one scenario with all seeds.
+func NewWorker() campaign.Worker {
+	return campaign.NewWorker(func(_ string, spec func(any) error) (campaign.Jobs, error) {
+		var runs int
+		if err := spec(&runs); err != nil {
+			return campaign.Jobs{}, err
+		}
+		_, all := everything(runs)
+		return campaign.Jobs{Size: len(all), Do: func(ctx context.Context, i int) (any, error) {
+			return all[i].run(ctx)
+		}}, nil
+	})
+}
+
+// everything returns the rows of the comparison, and the tasks that fill them.
+func everything(runs int) (rows []Lock, all []task) {
+	rows = make([]Lock, len(contenders))
+	for i := range contenders {
+		all = append(all, contenders[i].tasks(&rows[i], runs)...)
+	}
+	return rows, all
+}
+
+// Names returns the names of all scenarios of the comparison.
+func Names() (names []string) {
+	rows, _ := everything(1)
+	for i := range rows {
+		for _, w := range rows[i].Scenarios() {
+			names = append(names, w.Name)
+		}
+	}
+	return names
+}
+
+// Scenarios returns the scenarios that were run for the lock.
+func (l *Lock) Scenarios() []Written {
+	all := []Written{l.Alone.Scenario, l.Together.Scenario}
+	for _, cell := range l.Survival {
+		if cell.Absent == "" {
+			all = append(all, cell.Scenario)
+		}
+	}
+	return all
+}
+
+// task runs one scenario.
+type task struct {
+	timed bool                                      // whether the result has figures, and not laws
+	run   func(ctx context.Context) (result, error) // performs the runs until all are done or ctx is done
+	keep  func(*result)                             // stores the result in its row
+}
 
 // result is the outcome of running one scenario.
 type result struct {
-	made int // number of runs performed
-	keep func()
+	Made   int           // number of runs performed
+	Laws   campaign.Laws // in the order of checker.Laws; nil if the scenario measures times
+	Values []float64     // as in Timing
+	Expect string        // what the scenario's file should expect, if it measures times
+}
+
+// fits reports whether a result, which another process has sent, can be one of the task.
+func (t *task) fits(r *result, runs int) bool {
+	same := func(l campaign.Law, law checker.Law) bool { return l.Law == law }
+	if t.timed {
+		return r.Made == runs && len(r.Values) == len(figures)
+	}
+	return r.Made == runs && slices.EqualFunc(r.Laws, checker.Laws, same)
 }
 
 // tasks returns the scenarios to run for a lock. Each task stores its result in row. Until then, row says that nothing
@@ -174,18 +235,19 @@ func (c *Contender) tasks(row *Lock, runs int) []task {
 // survive returns the task that counts the runs in which the lock survives the trouble, for one cell of the table.
 func (c *Contender) survive(cell *Survival, t Trouble, runs int) task {
 	scenario := c.survival(t, cell.Fencing)
-	keep := func(laws campaign.Laws, made int) {
+	keep := func(r *result) {
+		laws := r.Laws
 		for i := range laws {
-			laws[i].NotRun = runs - made
+			laws[i].NotRun = runs - r.Made
 		}
 		cell.Laws, cell.Scenario = laws, Written{scenario.Name, scenario.Text + expectation(laws, runs)}
 	}
-	keep(campaign.NewLaws(checker.Laws), 0)
-	return func(ctx context.Context) (result, error) {
-		laws := campaign.NewLaws(checker.Laws)
-		made, err := scenario.run(ctx, runs, func(h *history.History) { laws.Count(checker.Check(h)) })
-		return result{made, func() { keep(laws, made) }}, err
-	}
+	keep(&result{Laws: campaign.NewLaws(checker.Laws)})
+	return task{keep: keep, run: func(ctx context.Context) (r result, err error) {
+		r.Laws = campaign.NewLaws(checker.Laws)
+		r.Made, err = scenario.run(ctx, runs, func(h *history.History) { r.Laws.Count(checker.Check(h)) })
+		return r, err
+	}}
 }
 
 // expectation returns the outcomes that a scenario file should expect: one for each law that had the same outcome in
@@ -210,16 +272,19 @@ func expectation(laws campaign.Laws, runs int) string {
 // ended, the task records no figures.
 func (c *Contender) time(to *Timing, clients, cycles, runs int) task {
 	scenario := c.timing(clients, cycles)
-	return func(ctx context.Context) (result, error) {
+	to.Scenario = scenario
+	run := func(ctx context.Context) (r result, err error) {
 		var s stopwatch
-		made, err := scenario.run(ctx, runs, s.read)
-		return result{made, func() {
-			if made == runs {
-				*to = s.timing()
-				to.Scenario = Written{scenario.Name, scenario.Text + s.expectation()}
-			}
-		}}, err
+		if r.Made, err = scenario.run(ctx, runs, s.read); err == nil && r.Made == runs {
+			r.Values, r.Expect = s.values(), s.expectation()
+		}
+		return r, err
 	}
+	return task{timed: true, run: run, keep: func(r *result) {
+		if r.Made == runs {
+			*to = Timing{Written{scenario.Name, scenario.Text + r.Expect}, r.Values}
+		}
+	}}
 }
 
 // run runs the scenario with seeds from 1 on and passes each history to visit. A history is valid only until the next

@@ -15,6 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign/campaigntest"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
@@ -51,13 +52,7 @@ func comparison(t *testing.T) *Comparison {
 
 func TestRunningAFileOfTheComparisonRepeatsItsCell(t *testing.T) {
 	for _, row := range testkit.Sample(t, comparison(t).Locks) {
-		files := []Written{row.Alone.Scenario, row.Together.Scenario}
-		for _, cell := range row.Survival {
-			if cell.Absent == "" {
-				files = append(files, cell.Scenario)
-			}
-		}
-		for _, f := range files {
+		for _, f := range row.Scenarios() {
 			s, err := scenarios.Parse(f.Name+".yaml", []byte(f.Text))
 			if err != nil {
 				t.Fatal(err)
@@ -269,6 +264,49 @@ func TestAComparisonIsTheSameForAnyNumberOfWorkers(t *testing.T) {
 		}
 		if last < 2*len(got.Locks) || !reflect.DeepEqual(got, first) {
 			t.Errorf("%d workers, %d scenarios: %+v, not %+v", workers, last, got, first)
+		}
+	}
+}
+
+// fewLocks leaves out all locks but two until the test ends.
+func fewLocks(t *testing.T) {
+	t.Helper()
+	all := contenders
+	t.Cleanup(func() { contenders = all })
+	contenders = contenders[:2]
+}
+
+func TestAComparisonIsTheSameHoweverItIsDivided(t *testing.T) {
+	fewLocks(t)
+	worker := func() (campaign.Worker, error) { return NewWorker(), nil }
+	campaigntest.HoweverItIsDivided(t, worker, func(hands campaign.Hands) []byte {
+		c, err := Locks(t.Context(), Options{Runs: 2, Crew: campaign.Crew{Hands: hands}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Interrupted || len(c.Locks) != len(contenders) {
+			t.Errorf("%d locks, interrupted %v", len(c.Locks), c.Interrupted)
+		}
+		return campaigntest.Printed(t, (&Report{Comparison: c}).Document())
+	})
+}
+
+// Figures instead of laws, laws instead of figures, and fewer runs are not the result of a job.
+func TestTheResultOfAnotherCellIsAnError(t *testing.T) {
+	fewLocks(t)
+	for _, text := range []string{
+		`{"Made":2,"Laws":null,"Values":null,"Expect":""}`,
+		`{"Made":1,"Laws":null,"Values":[1,2,3,4,5,6],"Expect":""}`,
+		`{"Made":2,"Laws":[{"law":"ownership"}],"Values":null,"Expect":""}`,
+	} {
+		hands := &campaigntest.Strangers{T: t, Worker: func() (campaign.Worker, error) { return NewWorker(), nil },
+			Change: func(_ campaign.Stage, p campaign.Part) campaign.Part {
+				p.Value = fmt.Append(nil, "[", strings.Repeat(text+",", int(p.Size)-1), text, "]")
+				return p
+			}}
+		_, err := Locks(t.Context(), Options{Runs: 2, Crew: campaign.Crew{Hands: hands}})
+		if err == nil || !strings.Contains(err.Error(), "is of another search") {
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 }

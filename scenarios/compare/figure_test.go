@@ -21,7 +21,7 @@ func TestAFigureStandsInEveryForm(t *testing.T) {
 	r := threeLocks()
 	for i := range r.Locks {
 		s := stopwatch{later: []history.Time{1e6, 4321e6, 2e6}}
-		r.Locks[i].Alone = s.timing()
+		r.Locks[i].Alone = Timing{values: s.values()}
 	}
 	d := r.Document()
 	object, err := d.JSON("compare")

@@ -188,13 +188,12 @@ func (s *stopwatch) expectation() string {
 		nanos(s.median.least), nanos(s.median.most), count(s.asks.least), count(s.asks.most))
 }
 
-// timing computes the figures.
-func (s *stopwatch) timing() Timing {
-	var t Timing
+// values computes the figures, in their order.
+func (s *stopwatch) values() (all []float64) {
 	for _, f := range figures {
-		t.values = append(t.values, f.measure(s))
+		all = append(all, f.measure(s))
 	}
-	return t
+	return all
 }
 
 // cycles returns the number of locks that were acquired and released per second.
