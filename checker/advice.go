@@ -64,7 +64,7 @@ func asOne(k history.ServiceKind) bool { return !k.Majority }
 // consensus is true for a service whose members agree on one replicated log.
 func consensus(k history.ServiceKind) bool { return k.OneLog }
 
-// removing is true for servers that remove a lock when its lease is over.
+// removing is true for servers that remove a lock when its lease has ended.
 func removing(k history.ServiceKind) bool { return !k.ClientsExpire }
 
 // nothingLeft and noneKnown are the texts for a violation for which no advice is left. nothingLeft is used if exclusion

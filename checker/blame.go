@@ -75,7 +75,7 @@ func (t *judge) blameFor(l lateness) blame {
 	return blame{cause: Cause{HolderOutlivedLease, BySlowWork}}
 }
 
-// stayedFor finds out why a client was still inside after its lease had ended. A client whose lease was already over
+// stayedFor finds out why a client was still inside after its lease had ended. A client whose lease had already ended
 // when it was granted should not have entered. In that case, it does not matter what kept the client inside. A client
 // that was not told when its lease ends could not check the lease. If such a client learned only later that the lock
 // was lost, its library miscounted the lease.
@@ -91,9 +91,9 @@ func (t *judge) stayedFor(l lateness) blame {
 	return blame{cause: cause, faults: t.madeEmpty(l.grant)}
 }
 
-// madeEmpty finds the fault that delayed a grant so much that its lease was already over when the lock was granted. The
-// fault is a pause or a link fault. It must have been active when the key expired or, if the key did not expire, when
-// the lock was granted.
+// madeEmpty finds the fault that delayed a grant so much that its lease had already ended when the lock was granted.
+// The fault is a pause or a link fault. It must have been active when the key expired or, if the key did not expire,
+// when the lock was granted.
 func (t *judge) madeEmpty(n int32) []*trace.Fault {
 	g := &t.Grants[n]
 	gone := g.OK

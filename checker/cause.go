@@ -82,16 +82,16 @@ const (
 	ByPause       = "pause"             // HolderOutlivedLease
 	ByLatePacket  = "late packet"       // HolderOutlivedLease
 	BySlowWork    = "slow work"         // HolderOutlivedLease
-	// StuckBehindAbandoned: the key exists as long as its client's session or lease, and the session or lease has not
-	// ended
+	// detail of StuckBehindAbandoned: the key exists as long as its client's session or lease, which has not ended
 	SessionLives = "session lives on"
-	// StuckBehindAbandoned: a client keeps extending the key although nobody uses it. This occurs only if each key has
-	// its own expiry. In etcd and ZooKeeper, a client extends a session or lease together with all its keys; that
-	// variant is SessionLives.
+	// detail of StuckBehindAbandoned: a client keeps extending the key although nobody uses it. This occurs only if
+	// each key has its own expiry. In etcd and ZooKeeper, a client extends a session or lease together with all its
+	// keys; that variant is SessionLives.
 	KeptProlonged = "prolonged"
-	// StuckBehindAbandoned: the key is first in the queue, but its client does not notice that and still waits
+	// detail of StuckBehindAbandoned: the key is first in the queue, but its client does not notice that and still
+	// waits
 	TurnNotTaken = "turn not taken"
-	// LeftFree: a client that asked earlier has crashed or given up
+	// detail of LeftFree: a client that asked earlier has crashed or given up
 	AbandonedPlace = "abandoned place"
 )
 

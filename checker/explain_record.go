@@ -195,8 +195,8 @@ func takenOver(e *history.Event) string {
 	return "removed"
 }
 
-// takenOverStory describes a key that another client was entitled to remove or replace because its holder's lease was
-// over.
+// takenOverStory describes a key that another client was entitled to remove or replace because its holder's lease had
+// ended.
 func (t *judge) takenOverStory(c *clash, r *record, key string) string {
 	span, e := r.victimSpan(c), &t.History.Events[r.at]
 	did, holder := takenOver(e), t.Grants[span.Grant].Process

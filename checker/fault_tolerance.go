@@ -87,8 +87,8 @@ func (t *judge) faultTolerance(f *Finding) {
 		h.Bound.String() + ".")
 }
 
-// judgeRelease judges the release that follows acquire n. The acquire itself has been judged already; acquired is the
-// position at which it was over. judgeRelease reports whether there was a release to judge.
+// judgeRelease judges the release that follows acquire n, and reports whether there was a release to judge. The acquire
+// itself has been judged already; acquired is the position at which it had ended.
 func (t *judge) judgeRelease(f *Finding, n int32, acquired int) bool {
 	a := &t.Asks[n]
 	g := &t.Grants[a.Grant]

@@ -145,8 +145,8 @@ func (j Judges) open() Judges {
 }
 
 // appendMutexOps appends the operations for porcupine. Each successful acquire becomes an enter operation, from its
-// call to its return. Each section that ended becomes a leave operation. It lasts from the end of the section (or the
-// earliest possible end) to the return of the release, or forever if the release did not return.
+// call to its return. Each section that ended becomes a leave operation. A leave operation lasts from the end of the
+// section (or the earliest possible end) to the return of the release, or forever if the release did not return.
 func (t *judge) appendMutexOps(ops []linear.MutexOp, l *trace.LockTrace) []linear.MutexOp {
 	for s, n := range l.Grants {
 		g := &t.Grants[n]

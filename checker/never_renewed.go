@@ -7,7 +7,7 @@ import (
 
 // neverRenewed reports whether a holder outlived its lease because nobody requested an extension. Its work took longer
 // than any lease of this lock so far, and no request extended the key although no fault prevented one. neverRenewed
-// returns false if the lease was already over when it was granted, since then there was nothing to renew.
+// returns false if the lease had already ended when it was granted, since then there was nothing to renew.
 func (t *judge) neverRenewed(l lateness) bool {
 	g := &t.Grants[l.grant]
 	left := min(l.left, g.End) // the late action may be the effect of an earlier request
@@ -19,8 +19,8 @@ func (t *judge) neverRenewed(l lateness) bool {
 }
 
 // longestLease returns the longest validity of any lease of a lock, up to the time of a grant. The grant's own lease
-// may look short only because it is measured from long before its request was sent. In that case, the holder's work was
-// not longer than usual.
+// may be shorter than usual, because its end was calculated from a time long before its request was sent. Work that
+// outlasts such a lease is not necessarily longer than usual.
 func (t *judge) longestLease(of *trace.Grant) (longest history.Time) {
 	for _, n := range t.Locks[of.Lock].Grants {
 		g := &t.Grants[n]

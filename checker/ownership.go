@@ -24,7 +24,7 @@ func init() {
 // A key may remain after its owner's hold has ended. A release may write into the key that the lock is free, or leave
 // the removal of the key to another process. A key without expiry remains when its holder has crashed. Another client
 // that finds such a key may change it if it checks in the same step that the hold has ended. The same applies if a
-// fault has set the server's clock ahead, so that the lease is over by this clock: a key with an expiry would expire
+// fault has set the server's clock ahead, so that the lease has ended by this clock: a key with an expiry would expire
 // early in that case, too. A client that sets a key over that of another client must check what the other key contains.
 // SET XX only checks that a key exists, not whose it is.
 //
@@ -202,8 +202,8 @@ func (t *judge) comparison(c Cause, at int) string {
 	return t.measured(c, e)
 }
 
-// measured explains the change from the measures that the lock is known to take, since the history does not record what
-// the request checked.
+// measured explains a change of a key by the measures that the lock is known to take, since the history does not record
+// what the request checked.
 func (t *judge) measured(c Cause, e *history.Event) string {
 	h := &t.History.Header
 	kind, measure := h.Service.Kind(), history.OwnerCheck

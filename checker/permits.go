@@ -24,7 +24,7 @@ func (t *judge) neverTogether() string {
 	return "no two of one lock overlapped"
 }
 
-// crowdOf makes a clash of the spans at the given indexes, which are ascending.
+// crowdOf returns the clash that consists of the spans at the given indexes, which are ascending.
 func crowdOf(law Law, lock int32, spans []trace.Span, group []int) clash {
 	last := len(group) - 1
 	c := clash{law: law, lock: lock, first: spans[group[0]], then: spans[group[last]]}

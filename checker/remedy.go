@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// Advice that helps for several causes.
+// Advice that is given for several causes.
 const (
 	// leaseOfKubernetes is the rule for the lease duration under which two leaders never overlap.
 	leaseOfKubernetes = "Make the lease duration longer than the sum of the renew deadline, " +
@@ -48,8 +48,8 @@ const (
 		"and make the lease far longer than that: these requests are slow without any fault."
 )
 
-// tokens lists the advice that makes sure that a later grant has a higher fencing token than an earlier one. The advice
-// applies only if the given condition is true.
+// tokens lists the advice on how to give a later grant a higher fencing token than an earlier one. The advice applies
+// only if the given condition is true.
 func tokens(when func(*situation) bool) []advice {
 	lost := func(s *situation) bool { return len(s.forgot) > 0 }
 	kept := func(s *situation) bool {

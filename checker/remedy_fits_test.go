@@ -107,7 +107,8 @@ header servers=redis-1,redis-2 quorum=2 ttl=10s hold=1s slack=1s service=redlock
 10s client-2 acquire invoke
 10s client-3 acquire invoke
 `, []string{"round trip"}, nil, []string{"random"}},
-	// A lock with random delays leaves partial locks, which are either released or expire.
+	// The clients wait for random times between attempts. A failed attempt leaves keys on some of the servers. In this
+	// history they are deleted, in the next one they expire.
 	{"partial locks are deleted one after the other", DeadlockFreedom, StuckWithoutHolder, `
 header servers=redis-1,redis-2 quorum=2 ttl=10s hold=1s slack=1s service=redlock measures=expiry,random-retry end=60s
 2s client-2 acquire invoke
@@ -239,8 +240,8 @@ header servers=redis-1 quorum=1 ttl=10s hold=1s slack=1s service=redis measures=
 13s redis-1 key-set of=client-2/2 until=23s
 23s redis-1 key-gone of=client-2/2 why=expired
 `, []string{"far more than a round trip, because these are slow"}, nil, []string{"no fault delays these requests."}},
-	// Redlock's attempts get a quorum quickly, but continue to wait for a server that is down until the lease is over.
-	// They leave nothing behind that a release could free, and the network is fast.
+	// Redlock's attempts get a quorum quickly, but continue to wait for a server that is down until the lease has
+	// ended. They leave nothing behind that a release could free, and the network is fast.
 	{"a quorum in time, but for a server that is down", DeadlockFreedom, StuckWithoutHolder, `
 header servers=redis-1,redis-2,redis-3 quorum=2 ttl=10s hold=2s service=redlock measures=random-retry end=60s
 1s fault redis-3: shut down redis-3 at 1s

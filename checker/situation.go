@@ -40,10 +40,10 @@ type facts struct {
 	began     history.Time // when the lease in question began; 0 if the violation is not about a lease
 	shortened bool         // an extension made the key end sooner than the validity stated before it
 	extending bool         // the request in question was made for an attempt that had been asked to extend its lock
-	taken     bool         // both grants are due to elements that were taken out of a list
+	taken     bool         // both clients got the lock by taking elements out of a list
 	early     bool         // if taken: the holder had put the second element back before it released the lock
 	spent     bool         // clients take an element out of a list to get the lock, and none is left
-	oneKey    bool         // both grants are due to the same key
+	oneKey    bool         // both grants depend on the same key
 	oneClient bool         // the key was removed or extended by another attempt of the owner's own client
 	fixed     bool         // all clients use one name for the key's member, which does not end with a number
 	inside    bool         // the owner is stated inside the key, such as by the field of a hash
@@ -51,7 +51,7 @@ type facts struct {
 	watched   bool         // the client that changed the key had watched it, but did so outside of a transaction
 	member    bool         // the request set a member that another attempt had set: both use the same member
 	asking    bool         // the request that deleted the key was sent by a client that asked for the lock
-	givenUp   bool         // a place in the queue that kept a lock free belonged to a client that had given up
+	givenUp   bool         // a client that had given up still had a place in the queue, so the lock stayed free
 	gaveUp    bool         // the holder's own request had deleted the key before the holder stopped working
 	letGo     bool         // the holder called release before its write was answered
 	keyless   bool         // no server ever had a key of the lock
@@ -179,9 +179,9 @@ func contended(s *situation) bool { return s.Attempts == 0 || 2*s.Taken > s.Atte
 // replicates reports whether servers have replicas.
 func replicates(s *situation) bool { return len(s.Groups) > 0 }
 
-// hasLooked reports whether a request removed another client's key although it had looked at the value. It returns
-// false if the request took the key for its own because the two clients share a value, or because it compared only a
-// part of the value.
+// hasLooked reports whether a request examined the value of another client's key and removed the key nevertheless. It
+// returns false if the request mistook the key for its own, because the two clients share a value or because it
+// compared only a part of the value.
 func hasLooked(s *situation) bool {
 	return s.looked && !s.oneClient && !partly(s) && s.MayApply(history.OwnerCheck) && s.MayApply(history.OwnValue)
 }

@@ -177,7 +177,7 @@ func (k *leftKey) check(t *testing.T, h *history.History, f Finding) {
 	}
 }
 
-// A Kubernetes record remains after its lease is over, and any client may take it. A client that still waits measures
+// A Kubernetes record remains after its lease has ended, and any client may take it. A client that still waits measures
 // the lease by the wrong clock, so no remedy may advise the former holder to delete the record.
 func TestARecordWhoseLeaseIsOverIsNotWhatOthersWaitBehind(t *testing.T) {
 	for _, c := range []struct {

@@ -53,7 +53,7 @@ func comesFromLoss(late Cause) bool {
 	return late.Kind == NeverRenewed || late.Kind == HolderOutlivedLease && late.Detail != ByPause
 }
 
-// lossStory explains why the lease of a holder was over early.
+// lossStory explains why the lease of a holder ended early.
 func (t *judge) lossStory(l lateness, on *loss) string {
 	return sentence("The lease of %s was over at %v, when it was told that its lock was lost: %s.",
 		t.Grants[l.grant].Process, l.ended, t.recordStory(&on.leases, &on.records[len(on.records)-1]))

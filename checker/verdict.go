@@ -56,8 +56,9 @@ type Finding struct {
 	Outcome Outcome
 	Judges  Judges // only for mutual-exclusion
 	// Cause, Remedy and Witness are set if and only if the law is violated. Lock is the lock involved. Holders are the
-	// processes involved; who they are depends on the law. They can be the holder and the client that entered too, the
-	// stale and the newer writer, the process that removed a lock and the lock's owner, or the waiter.
+	// processes involved, which depend on the law: for example, the holder and the client that entered while it was
+	// inside, the writer of stale data and the writer of newer data, the process that removed a lock and the lock's
+	// owner, or the waiter.
 	Cause   Cause
 	Remedy  string
 	Lock    history.Lock
@@ -74,8 +75,8 @@ type Finding struct {
 	// Faults are the faults that the explanation gives as reasons. Each fault is given as the index of the event at
 	// which it struck. The indexes are in ascending order.
 	Faults []int
-	// Trials describe what happened to the violation without some of the faults. Trials about needed faults come first.
-	// Check leaves Trials empty.
+	// Trials are runs in which some of the faults were left out. They show whether the violation still occurs. Trials
+	// about needed faults come first. Check leaves Trials empty.
 	Trials []Trial
 	// Explanation is one paragraph in plain words: how the violation came about, or what was missing for another
 	// verdict. For a law that holds it says what was examined ("15 sections, none overlapped").

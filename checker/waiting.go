@@ -103,7 +103,7 @@ func (t *judge) turnedAwayStory(client history.Process, by history.Time) string 
 		"and no server had a key of the lock.", client, last)
 }
 
-// takenInVain returns a sentence about the attempt that took the last element of a lock at a position, if that attempt
+// takenInVain returns a sentence about the attempt that took the key of a lock at the given position, if that attempt
 // was never granted the lock. Otherwise, and if the position is negative, it returns "".
 func (t *judge) takenInVain(taken int) string {
 	if taken < 0 {

@@ -37,8 +37,8 @@ type definition struct {
 	check        func(*validator, *Fault)
 
 	// These functions inject the fault. If a fault has no trigger of its own, because it strikes with the message that
-	// it affects, arrange injects it. All other faults begin at their trigger. They end when their duration is over or,
-	// if a server went down, when it restarts.
+	// it affects, arrange injects it. All other faults begin at their trigger. They end when their duration has ended
+	// or, if a server went down, when it restarts.
 	arrange, begin, end func(*striker)
 	// endless means that a fault of this kind never ends unless its line specifies a duration.
 	endless bool
@@ -113,7 +113,7 @@ func (d *definition) lacks(row int) string {
 	return ""
 }
 
-// begins returns the words that begin the line of f.
+// begins returns the opening words of f's line.
 func (d *definition) begins(f *Fault) history.F {
 	if d.named != "" && f.Trigger.Message.Named() {
 		return d.named

@@ -20,7 +20,7 @@ var FailOver = register(definition{
 
 	begin: func(s *striker) {
 		to := s.names.Sentinel
-		if to == "" { // in a Redis Cluster an operator orders it at the replica
+		if to == "" { // in a Redis Cluster, an operator asks the replica to take over
 			to = s.Peer
 		}
 		s.w.ServerFault(to, sim.ServerFault{Kind: sim.FailOver, To: s.Peer})

@@ -290,7 +290,7 @@ type AmbiguousError struct {
 	Fits [2]string // two commands that match
 }
 
-// Error returns a message with the line and the two commands.
+// Error returns a message with the fault's line and two of the commands that match.
 func (e *AmbiguousError) Error() string {
 	return fmt.Sprintf("%s: %q fits %q and %q: write more of the intended one", e.Line, e.Name, e.Fits[0],
 		e.Fits[1])

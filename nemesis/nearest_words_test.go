@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// slips returns misspellings of a word: in another case, with one letter too many or too few, with two letters swapped,
-// and replaced by a word that belongs elsewhere.
+// slips returns misspellings of a word: in upper case, with a letter too many or too few, with two letters swapped,
+// with "_" instead of "-", and without hyphens. It also returns words and numbers that belong elsewhere in a line.
 func slips(word string) []string {
 	all := []string{
 		strings.ToUpper(word),

@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// MaxNumber is the largest number with which a fault can identify a message or a reply. It also limits how many times a
-// trigger can require a client to pass a point.
+// MaxNumber is the largest number with which a fault can identify a message or a reply. It is also the largest n in a
+// trigger such as "the n-th acquired", which requires a client to reach a point of its protocol n times.
 const MaxNumber = 1_000_000
 
 // time parses a duration of 0s or more. Error messages use the given description of it.

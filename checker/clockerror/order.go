@@ -103,10 +103,10 @@ func Tokens(t *trace.Trace, violated bool, _ int) string {
 	return ""
 }
 
-// Effects explains why it is uncertain whether a superseded holder took effect, or whether an update was lost. It
-// returns "" if this is certain. The resource orders its records by its own clock. It may be uncertain which grant is
-// the later one. If clients report their reads and writes, the order of these may be uncertain too. It may also be
-// uncertain what a client read after its record had ended.
+// Effects explains why it is uncertain whether the resource accepted a request of a superseded holder, or whether an
+// update was lost. It returns "" if this is certain. The resource orders its records by its own clock. It may be
+// uncertain which of two grants is the later one. If clients report their reads and writes, the order of these may be
+// uncertain too. It may also be uncertain what a client read after its record had ended.
 func Effects(t *trace.Trace, violated bool, _ int) string {
 	if why := missing(t); why != "" {
 		return why

@@ -32,8 +32,8 @@ func off(t *trace.Trace, p history.Process) history.Time { return t.History.Head
 // interval is a span of one process. Its ends are times.
 type interval struct {
 	from, to int64
-	// the interval is known to have lasted until this time, which is earlier than the field to if the record of the
-	// process ended earlier
+	// the interval is known to have lasted until this time; it is earlier than "to" if the record of the process ended
+	// earlier
 	seen int64
 	// the period in which the span was certainly in progress, if sure is set; otherwise, the period in which it may
 	// have been in progress
@@ -109,7 +109,7 @@ func (l *latest) ofOthers(x *interval) *interval {
 // possible and the overlap is possible, even if they have only a single instant in common.
 func clash(all []interval, places int, sure bool) (a, b *interval, found bool) {
 	var begun []*interval
-	// element n of each list is about the first n intervals: exclusive ones in alone, shared ones in together
+	// alone[n] summarizes the exclusive ones of the first n intervals, and together[n] the shared ones
 	alone, together := make([]latest, 1, len(all)+1), make([]latest, 1, len(all)+1)
 	for i := range all {
 		if x := &all[i]; x.at < places {
@@ -187,9 +187,10 @@ func Certain(t *trace.Trace, spans []trace.Span, most int, sections bool) (certa
 	return certain
 }
 
-// certainCrowds is like Certain, but for a lock with several permits. It uses the following fact. If a group certainly
-// violates mutual exclusion, then by the recorded times, too, some group that ends with the same span violates it,
-// because the recorded times are among the possible ones. The other spans of the two groups may differ.
+// certainCrowds is like Certain, but for a lock with several permits. It examines only groups that violate mutual
+// exclusion by the recorded times. That is enough. The recorded times are among the possible times. So if a group
+// certainly violates mutual exclusion, some group with the same last span also violates it by the recorded times. The
+// other spans of the two groups may differ.
 func certainCrowds(t *trace.Trace, spans []trace.Span, most int, sections bool) (certain [][]int) {
 	c := newCertainty(t, spans, sections)
 	soonest := make([]int64, len(spans)) // the earliest start of the spans from each index on

@@ -199,8 +199,8 @@ func (op *operation) lacks() string {
 	return ""
 }
 
-// incomplete returns an error for an operation that lacks a required key. It names another key of the operation if that
-// key may be a misspelling of the missing one.
+// incomplete returns an error for an operation that lacks a required key. If another key of the operation may be a
+// misspelling of the missing one, the error names that key.
 func (p *parser) incomplete(text []byte, lacks string) error {
 	var all map[edn.Keyword]any
 	if err := p.unmarshal(text, &all); err == nil {

@@ -145,7 +145,8 @@ func (f *forms) form(open byte) error {
 	return nil
 }
 
-// skip reads the rest of a string or a comment, or the character after a backslash. c is its first byte.
+// skip reads the rest of a string or a comment, or the character after a backslash. c is the byte that was already
+// read: a quote, a semicolon or a backslash.
 func (f *forms) skip(c byte) error {
 	for escaped := false; len(f.text) <= maxForm; {
 		b, err := f.in.ReadByte()

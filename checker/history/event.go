@@ -286,8 +286,8 @@ type Header struct {
 	// none did. Requests that only keep a connection or a session alive do not count. Asked is nil if the requests of
 	// the run were not inspected.
 	Asked map[Process]Time `json:"asked,omitzero"`
-	// Quiet contains, for each client in Asked that sent such a request, the longest time without one: between two of
-	// them, or between the client's first call of acquire and the first of them.
+	// Quiet contains the longest time for which a client sent no request for a lock: between two such requests, or
+	// between its first call of acquire and its first request. It contains only clients in Asked that sent a request.
 	Quiet map[Process]Span `json:"quiet,omitzero"`
 	End   Time             `json:"end"` // true time at which recording stopped
 	Recording

@@ -6,7 +6,7 @@ type Order struct {
 	// reach the servers in either order. A client that asks later must wait for the client that asked first.
 	Slack Time `json:"slack"`
 	// Turn, in ns, is the longest time for which the lock may stay free while a client waits. It includes the time
-	// after which the servers give up the place of a client that no longer waits. 0 means that no order is promised.
+	// until the servers remove a client that no longer waits from the queue. 0 means that no order is promised.
 	Turn Time `json:"turn"`
 }
 

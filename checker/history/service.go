@@ -36,9 +36,9 @@ type ServiceKind struct {
 	// Unrecorded means that not every renewal of a session is recorded. A key then exists until its session expires,
 	// and the deadline in its record does not show when that is.
 	Unrecorded bool
-	// ClientsExpire means that servers do not remove a lock when its lease is over. A waiting client decides by its own
-	// clock that the lease is over, and takes over the lock. The holder may let its lease end instead of releasing the
-	// lock.
+	// ClientsExpire means that servers do not remove a lock when its lease has ended. A waiting client decides by its
+	// own clock that the lease has ended, and takes over the lock. The holder may let its lease end instead of
+	// releasing the lock.
 	ClientsExpire bool
 	// Revisions means that owners are distinguished by a revision. If all members lose their disks, revisions start
 	// again from the beginning.

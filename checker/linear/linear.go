@@ -32,8 +32,8 @@ const (
 // steps and not time, so a history gets the same answer on every machine.
 const maxSteps = 1 << 20
 
-// Limits on memory, in bytes. maxMemory limits the steps of one check together. A step takes stepMemory, plus one bit
-// for each operation, because porcupine remembers every step that was possible.
+// Limits on memory, in bytes. maxMemory limits the memory for all steps of one check. Each step takes stepMemory, plus
+// one bit for each operation, because porcupine remembers every step that was possible.
 const (
 	maxMemory  = 256 << 20
 	stepMemory = 200

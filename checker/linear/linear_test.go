@@ -18,7 +18,7 @@ func leave(s int, call, ret int64) MutexOp {
 	return MutexOp{Section: s, Client: s, Call: call, Return: ret}
 }
 
-// whole checks all operations with a single call of porcupine.
+// whole checks all operations with a single call to porcupine.
 func whole(ops []MutexOp) Answer {
 	p := Parts{Least: len(ops), Most: len(ops), Steps: maxSteps}
 	answer, _ := p.Mutex(ops)

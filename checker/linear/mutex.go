@@ -34,7 +34,7 @@ func mutexStep(s mutexState, op *MutexOp) (mutexState, bool) {
 	return 0, s == own
 }
 
-// MutexEvidence checks all operations on a lock with the given number of permits by a single call of porcupine. It
+// MutexEvidence checks all operations on a lock with the given number of permits by a single call to porcupine. It
 // keeps what is needed to draw the answer.
 func MutexEvidence(ops []MutexOp, permits int) *Evidence {
 	several := admitsSeveral(ops, permits)

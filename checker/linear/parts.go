@@ -29,12 +29,12 @@ import (
 // Parts reuses its memory from one history to the next.
 type Parts struct {
 	// Least is the minimum number of sections in each part except the last. It must be positive. A larger value saves
-	// time, since each call of porcupine costs as much as checking several sections.
+	// time, since each call to porcupine costs as much as checking several sections.
 	Least int
-	// Most is the maximum number of sections in one call of porcupine. If a part is longer, only that many of its
+	// Most is the maximum number of sections in one call to porcupine. If a part is longer, only that many of its
 	// sections are checked, so it can be refuted but not confirmed.
 	Most int
-	// Steps is the number of steps of the model that all calls of porcupine together may still take.
+	// Steps is the number of steps of the model that all calls to porcupine together may still take.
 	Steps int
 	// Permits is the maximum number of holders if the lock is a semaphore. It is 0 or 1 for a mutex.
 	Permits int
@@ -51,10 +51,10 @@ type modeled struct {
 	several bool
 }
 
-// MaxSections is the value to which Renew sets Most. A call of porcupine with that many sections takes 80 MB.
+// MaxSections is the value to which Renew sets Most. A call to porcupine with that many sections takes 80 MB.
 const MaxSections = 10_000
 
-// Renew sets the permits and the limits for another history. With 8 to 250 sections per call of porcupine, the time per
+// Renew sets the permits and the limits for another history. With 8 to 250 sections per call to porcupine, the time per
 // section is about the same. If many clients wait, fewer sections per call are better: a call contains at most as many
 // waiters as sections, so porcupine has fewer orders to try. The steps are enough for a million operations, however
 // many clients contend for the lock.

@@ -59,7 +59,8 @@ func explained(initial string, updates []Update) bool {
 	return true
 }
 
-// RegisterEvidence does the same check as Register and keeps what is needed to draw the answer.
+// RegisterEvidence does the same check as Register, and returns the orders that porcupine tried along with the answer,
+// so that a report can draw them.
 func RegisterEvidence(initial string, updates []Update) *Evidence {
 	m := model(initial, updateStep, nil)
 	m.DescribeOperation = func(input, _ any) string { return input.(*Update).describe() }

@@ -64,7 +64,7 @@ type task struct {
 	holds    []hold
 }
 
-// hold is a lock held by one owner. The field times counts how many times the owner has acquired it.
+// hold is a lock held by one owner. The field times is the number of times that the owner has acquired it.
 type hold struct {
 	attempt history.Attempt
 	shared  bool

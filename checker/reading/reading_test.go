@@ -12,9 +12,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// rumour returns a random history of three processes that acquire and release one lock. Each process is sequential.
+// rumor returns a random history of three processes that acquire and release one lock. Each process is sequential.
 // Calls have all possible outcomes, and processes may crash.
-func rumour(seed uint64, n int) *history.History {
+func rumor(seed uint64, n int) *history.History {
 	r := rand.New(rand.NewPCG(seed, 13))
 	h := &history.History{}
 	var calling [3]history.F
@@ -105,7 +105,7 @@ func overlapAsWritten(h *history.History) bool {
 func TestReadingsAreReadAsWritten(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(testkit.Size(500, 2_000, 6_000)) {
-		h := rumour(seed, 4+int(seed%12))
+		h := rumor(seed, 4+int(seed%12))
 		for _, rec := range []history.Recording{{}, {Reading: history.Strict}, {Reentrant: true},
 			{Reading: history.Strict, Reentrant: true}} {
 			h.Header.Recording = rec

@@ -216,9 +216,10 @@ func (r *reading) joinedKey(w *window, except history.Attempt) history.Attempt {
 	return ""
 }
 
-// restingOn returns the window as if it belonged to the attempt whose key it depends on. Another attempt may have
-// passed on the key, an earlier attempt of the same client may have left it, or the window's client may have joined it.
-// In the last two cases, the given attempt is ignored. If the window depends on its own key, restingOn returns w.
+// restingOn returns a copy of the window that names, as its attempt, the attempt whose key the window depends on.
+// Another attempt may have passed its key on, an earlier attempt of the same client may have left its key, or the
+// window's client may have joined the key. In the last two cases, the given attempt is ignored. If the window depends
+// on its own key, restingOn returns w itself.
 func (r *reading) restingOn(w *window, other history.Attempt) *window {
 	of, joiner := r.earlierKey(w, other), history.Attempt("")
 	if given := r.passedOn(w); given >= 0 {

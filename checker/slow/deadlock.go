@@ -121,8 +121,8 @@ func (r *reading) stuckTooLong(limit history.Time) (broken []Breach) {
 
 const noQuorumLeft = "no quorum left"
 
-// stuckBehind finds out why the acquire a was stuck after position i, given the time at which it had waited too long.
-// It returns the cause, or "stuck" if this package does not determine it.
+// stuckBehind finds out why the acquire a was stuck after position i. The argument by is the time at which it had
+// waited too long. stuckBehind returns the cause, or "stuck" if this package does not determine it.
 func (r *reading) stuckBehind(a *ask, i int, begun map[*ask]*ask, by history.Time) string {
 	root, circle := r.root(a, i, begun)
 	switch {

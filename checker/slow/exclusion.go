@@ -270,7 +270,7 @@ func (r *reading) mutualExclusion() Finding {
 }
 
 // sectionCause returns the reason why two critical sections overlap. If the leases that had been recorded by then
-// overlap too, the result is the cause of that overlap. Otherwise a holder entered after its lease was over, outlived
+// overlap too, the result is the cause of that overlap. Otherwise a holder entered after its lease had ended, outlived
 // its lease, lost its session, or never renewed its lease, and the result says which. sectionCause returns "" if this
 // package does not determine the cause: the holder may have waited for another lock, or a fault may be the reason why
 // the holder was late or did not renew.

@@ -19,8 +19,8 @@ func Undisturbed(t *testing.T, test func(t testing.TB)) {
 	undisturbed(t, longestGap, test)
 }
 
-// standstill is how long the process must have stood still to excuse a failure. The timeouts of servers and clients are
-// several times as long.
+// standstill is how long the host must have stopped the process to excuse a failure. The timeouts of servers and
+// clients are several times as long.
 const standstill = 200 * time.Millisecond
 
 func undisturbed(t testing.TB, watch func() (stop func() time.Duration), test func(t testing.TB)) {

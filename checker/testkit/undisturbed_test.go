@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestOnlyWhatTheHostDisturbsIsRunAgain checks that a test that fails while the process stands still is run again, at
+// TestOnlyWhatTheHostDisturbsIsRunAgain checks that a test that fails while the host stops its process is run again, at
 // most twice. Its cleanups run each time. The third run reports directly to the test.
 func TestOnlyWhatTheHostDisturbsIsRunAgain(t *testing.T) {
 	for _, c := range []struct {

@@ -121,8 +121,8 @@ func (t *Trace) decided(g *Grant) history.Time {
 // affected lists the faults that may affect a process.
 type affected struct {
 	faults []int32
-	next   int          // index of the first one that was not yet passed
-	until  history.Time // when the last of those that were passed was over
+	next   int          // index of the first fault that had not struck at the latest call
+	until  history.Time // when the last of the faults before next was over
 }
 
 // disturbedAt returns the position from which a fault may affect an acquire. This is the position of the acquire's call
@@ -203,9 +203,9 @@ func (t *Trace) LeftFree(turn history.Time, most int) (all []Idle) {
 type queues struct {
 	t      *Trace
 	waits  []wait
-	over   []bool // by wait
+	over   []bool // by wait: whether it has ended
 	locks  []queue
-	faults int                     // number of faults under way
+	faults int                     // number of faults in progress
 	calm   history.Time            // when the last fault was over
 	cutOff map[history.Process]int // where the first fault without end struck that may affect a process
 }

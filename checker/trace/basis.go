@@ -30,7 +30,7 @@ type knowledge struct {
 	received Basis // the last read that returned, or a write that was confirmed after it
 	reading  int   // position of the call of the unfinished read; -1 if there is none
 	calls    []call
-	// for each value, the index in calls of the last call with that value; covers only the calls that have been entered
+	// for each value, the index in calls of the last call that wrote that value, among the first "entered" calls
 	latest  map[string]int
 	entered int
 }

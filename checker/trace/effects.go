@@ -54,7 +54,7 @@ func (s *scan) Reset(locks, grants int) {
 	}
 }
 
-// Effect records an effect that the resource accepted.
+// Effect records a read or write that the resource accepted.
 func (s *scan) Effect(at int, lock int32, e *history.Event) {
 	d := &s.Data[lock]
 	if e.Op == history.Write {

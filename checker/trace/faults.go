@@ -141,7 +141,8 @@ func (t *Trace) Mended(f *Fault) int {
 	return f.Over()
 }
 
-// Cite returns the line of a fault for a story that gives the fault as a reason. It records that the fault was named.
+// Cite returns the fault as written in the plan, for an explanation that gives the fault as a reason. It records that
+// the explanation names the fault.
 func (t *Trace) Cite(f *Fault) string {
 	t.Cited = append(t.Cited, f.Start)
 	return f.Line

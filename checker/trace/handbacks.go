@@ -93,7 +93,7 @@ func emptied(lists [][]int32, n int) [][]int32 {
 
 // Handbacks returns the releases whose effect, or lack of effect, the history shows, in the order of their calls. The
 // header must specify servers, quorum and bound, and the servers must have recorded their keys; otherwise Handbacks
-// returns none. It also returns none if the clients decide when a lease is over, because a holder may then let its
+// returns none. It also returns none if the clients decide when a lease has ended, because a holder may then let its
 // lease end instead of releasing the lock. The list is valid until the next history is read.
 func (t *Trace) Handbacks() []Handback {
 	h, header := &t.handbacks, &t.History.Header

@@ -8,10 +8,10 @@ import (
 )
 
 // Over reports whether the hold of a key's owner had ended before the change c. If so, another client that checks the
-// key may change it. The hold had ended if the owner had called its release, or if its lease was over according to what
-// the owner had been told. If the owner had been told no end, the hold had ended if the owner had learned of the loss,
-// had crashed, or had not renewed its key for a TTL. If the owner was never granted the lock, the hold had ended if the
-// owner had stopped asking, or had not renewed its key for a TTL.
+// key may change it. The hold had ended if the owner had called its release, or if its lease had ended according to
+// what the owner had been told. If the owner had not been told when its lease ends, the hold had ended if the owner had
+// learned of the loss, had crashed, or had not renewed its key for a TTL. If the owner was never granted the lock, the
+// hold had ended if the owner had stopped asking, or had not renewed its key for a TTL.
 func (t *Trace) Over(c Change) bool {
 	e := &t.History.Events[c.At]
 	n, granted := t.Owner[Title{e.Lock, c.Owner}]
@@ -36,10 +36,10 @@ func (t *Trace) LooksAtOwner(c Change) bool {
 // rounding is the precision of a server's time of day.
 const rounding = history.Time(time.Millisecond)
 
-// Lapsed reports whether the owner's lease was over by the wall clock of the key's server: the owner had neither set
+// Lapsed reports whether the owner's lease had ended by the wall clock of the key's server: the owner had neither set
 // nor extended its key for a TTL. What the owner had been told does not matter. This applies to locks that store the
 // end of the lease in the key and compare it with the server's time of day. Members of one service use their log, not a
-// clock, to decide that a lease is over.
+// clock, to decide that a lease has ended.
 func (t *Trace) Lapsed(c Change) bool {
 	return !t.History.Header.OneService() && t.untouched(c) || t.LapsedEarly(c)
 }
@@ -154,9 +154,10 @@ func (t *Trace) EarlierKey(s *Span, except history.Attempt) (of history.Attempt)
 	return of
 }
 
-// JoinedKey is for a window whose own attempt has set no key. The window's client may have joined a key of another
-// attempt, such as a counter of readers. JoinedKey returns the attempt whose key the window's own attempt extended last
-// before it was granted the lock. It ignores the given attempt. It returns "" if there is no such attempt.
+// JoinedKey returns the attempt of another client whose key the client of window s has joined, such as a counter of
+// readers. This is the attempt whose key the window's own attempt extended last before it was granted the lock.
+// JoinedKey ignores the attempt except. It returns "" if there is no such attempt, or if the window's own attempt has
+// set a key.
 func (t *Trace) JoinedKey(s *Span, except history.Attempt) (of history.Attempt) {
 	g := &t.Grants[s.Grant]
 	for _, i := range t.Keys {

@@ -7,7 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// The bits of a grant's kind. Each bit says that the grant has a fact that orders it relative to other grants.
+// The bits of a grant's kind. HasTimes and HasToken say which data the grant has: the data by which it can be ordered
+// relative to other grants.
 const (
 	HasTimes = 1 << iota // when it was requested and when it was decided
 	HasToken
@@ -15,7 +16,8 @@ const (
 	kinds // number of kinds
 )
 
-// Kind returns a bit set of the facts in a grant that order it relative to other grants.
+// Kind returns a bit set that says by which data the grant can be ordered relative to other grants, and whether it is
+// shared.
 func (g *Grant) Kind() (k int) {
 	if g.Lease != nil {
 		k |= HasTimes
@@ -47,10 +49,10 @@ func (t *Trace) Decided(g *Grant) history.Time {
 	return g.Lease.Granted
 }
 
-// earlier reports whether grant a comes before grant b. There are two cases: a was decided before b's request left; or
-// neither was decided before the other's request left, both have tokens, and a's token is lower. Two holders of a
-// shared lock have no order. If the clocks of their processes may be wrong, the order must hold for every possible
-// error.
+// earlier reports whether grant a comes before grant b. It does in two cases. Grant a was decided before b's request
+// was sent. Or neither was decided before the other's request was sent, both have tokens, and a's token is lower. Two
+// holders of a shared lock have no order. If the clocks of their processes may be wrong, the order must hold for every
+// possible error.
 func (t *Trace) earlier(a, b *Grant) bool {
 	off := history.Time(0)
 	if a.Process != b.Process {

@@ -25,12 +25,12 @@ type Stuck struct {
 	Gone []*Fault
 }
 
-// standstill tracks who waits for each lock and who holds it. For each lock with waiters it keeps the time since which
-// the lock has made no progress.
+// standstill tracks who waits for each lock and who holds it. For each lock with waiters, it stores the time since
+// which the lock has made no progress.
 type standstill struct {
 	t       *Trace
 	waits   []wait
-	over    []bool           // by wait: whether it is over
+	over    []bool           // by wait: whether it has ended
 	waiting map[task][]int32 // waits in progress
 	// the waits for each lock, in the order in which they began; the first one is still in progress
 	line    [][]int32
@@ -56,8 +56,8 @@ func (t *Trace) FirstStuck(limit history.Time) (Stuck, bool) {
 // Stuck returns the waiters that were stuck for longer than limit while no fault was in progress. Each waiter is
 // reported once for each period between faults, in the order in which they became overdue. There is one exception: the
 // first waiter that still had a quorum of servers comes first, because the others are blocked by their missing servers.
-// The parameter most limits the number of waiters, not counting this first one. Stuck skips the costly computation of
-// which locks stand still until some wait has lasted longer than limit.
+// The parameter most limits the number of waiters, not counting this first one. To save time, Stuck determines which
+// locks make no progress only once some wait has lasted longer than limit.
 func (t *Trace) Stuck(limit history.Time, most int) []Stuck {
 	waits := t.waits()
 	first := slices.IndexFunc(waits, func(w wait) bool { return t.Time(w.to)-t.Time(w.from) > limit })
@@ -193,8 +193,8 @@ func (s *standstill) stuck(n int32, at int, since history.Time) Stuck {
 		Holders: slices.Clone(s.holders[s.waits[root].lock]), Gone: s.t.withoutQuorum(s.t.Asks[ask].Process, at)}
 }
 
-// settle computes the largest set of locks that stand still, either now or from a later moment on if nothing else
-// happens. It first assumes that every lock with waiters stands still, and then corrects this until nothing changes.
+// settle computes the largest set of locks that make no progress, either now or from a later moment on if nothing else
+// happens. It first assumes that no lock with waiters makes progress, and then corrects this until nothing changes.
 // This way, locks whose waiters wait for each other in a cycle remain in the set.
 func (s *standstill) settle(now history.Time) {
 	for l := range s.since {
@@ -214,8 +214,9 @@ func (s *standstill) settle(now history.Time) {
 	}
 }
 
-// holderStuck returns the moment from which holder n counts as stuck. If n waits for a lock that stands still, this is
-// when that wait began. If nothing limits its hold, it is when the hold reached the duration that the header declares.
+// holderStuck returns the moment from which holder n counts as stuck. If n waits for a lock that makes no progress,
+// this is when that wait began. If nothing limits its hold, it is when the hold reached the duration that the header
+// declares.
 func (s *standstill) holderStuck(n int32) history.Time {
 	g := &s.t.Grants[n]
 	from := never

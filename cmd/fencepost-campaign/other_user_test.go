@@ -78,7 +78,7 @@ func (x *attacker) gets(script string, args ...string) string {
 	return string(text)
 }
 
-// The attacker uses a port with these programs. The first sends a text over TLS without checking the server's
+// These programs let the attacker use a port. The first sends a text over TLS without checking the server's
 // certificate. The second makes an HTTP request. The third occupies a port and prints what it receives.
 const (
 	speaks = `python3 -c '

@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
-// report builds the report of the sweep. It also writes the scenarios at the edges, and those in which a counterexample
-// was found.
+// report builds the report of the sweep. It also writes the scenarios on both sides of each edge (see sweep.Edge), and
+// those in which a counterexample was found.
 func (j *sweepJob) report(s *sweep.Sweep) (*sweep.Report, error) {
 	r := &sweep.Report{Sweep: s, Scenario: j.scenario, Repeats: map[*sweep.Edge]string{},
 		Shown: map[int]*single.Run{}, Files: j.Out, Repeat: j.repeat()}

@@ -49,7 +49,7 @@ func TestWorkersInVirtualTime(t *testing.T) {
 			if c.worker != "redis-py" {
 				testkit.ThoroughOnly(t)
 			}
-			if another { // than one for each language and kind of servers
+			if another { // one client for each language and kind of server has been tested already
 				testkit.FullOnly(t)
 			}
 			if err := traced.Allowed(); err != nil {

@@ -3,7 +3,7 @@ package output
 // This file writes the output files of a command: those in its folder, and those that its flags name. The rules are:
 //   - It overwrites and removes only files that this program has written and nobody has changed since.
 //   - Two processes never write to one folder at the same time.
-//   - Files that an earlier call of a command left are removed, unless this call has written them again.
+//   - Files that an earlier invocation of a command left are removed, unless this one has written them again.
 //   - The checksums in the folder agree with its files, even if the program is killed.
 //   - If a file cannot be written, the error is reported at the end. The other files and the report are still written.
 
@@ -32,13 +32,13 @@ type File struct {
 	Content []byte
 }
 
-// Files holds all files that one call of a command writes.
+// Files holds all files that one invocation of a command writes.
 type Files struct {
 	dir     string           // empty if the command has no folder
 	folder  *safefile.Folder // the open folder at that path
 	lock    *flock.Flock
 	sums    sums
-	written map[string]bool   // names of files written in this call
+	written map[string]bool   // names of files that this invocation has written
 	named   map[string]string // for each path that a flag names, the name of the flag
 	failed  []error
 }
@@ -179,8 +179,8 @@ func (f *Files) Keep(files ...File) {
 	f.Fail(f.saveSums())
 }
 
-// Finish removes files that an earlier call of the command left in the folder and that this call has not written. It
-// returns all errors so far. Call it after all files are written.
+// Finish removes files that an earlier invocation of the command left in the folder and that this one has not written.
+// It returns all errors so far. Call it after all files are written.
 func (f *Files) Finish() error {
 	if f.dir == "" || len(f.failed) > 0 {
 		return f.failure()

@@ -21,8 +21,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
-// Frame writes the output of one call of a command. Its exported fields are values of flags; a command registers the
-// flags that it supports.
+// Frame writes the output of one invocation of a command. Its exported fields are values of flags; a command registers
+// the flags that it supports.
 type Frame struct {
 	JSON    bool
 	JUnit   string // a path, like the next two; empty: do not write the file

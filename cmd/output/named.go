@@ -15,8 +15,8 @@ type fileKind uint8
 
 const (
 	webPage fileKind = iota // HTML or XML; a comment at the end contains the hash of the rest
-	// OpenMetrics, whose syntax does not allow the comment of webPage; the program recognizes its own file by the label
-	// scenario, which each sample has
+	// A file in the OpenMetrics format. Its syntax does not allow the comment that ends a webPage. The program
+	// recognizes its own file by the label "scenario", which each sample has.
 	metrics
 )
 

@@ -126,7 +126,8 @@ func TestAnInterruptLeavesARowAsItWas(t *testing.T) {
 	}
 }
 
-// TestWorkersOfAllLanguagesRun runs a client of each language once, without faults. It must keep every promise.
+// TestWorkersOfAllLanguagesRun runs a client of each language once, without faults. Each run must keep every promise of
+// its scenario.
 func TestWorkersOfAllLanguagesRun(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	t.Chdir(filepath.Join("..", ".."))

@@ -26,8 +26,8 @@ type Mix struct {
 	// drawn.
 	Weights Weights
 	// These are ranges of durations. Pause is how long a process is paused, and Jump is how far a clock jumps in either
-	// direction. Delay is by how much a message is delayed, and Fsync by how much an fsync is. Outage is how long a
-	// cut, drift, slow link or slow fsync lasts. Downtime is the time until a restart.
+	// direction. Delay is the delay of a message, and Fsync is the delay of an fsync. Outage is how long a cut, drift,
+	// slow link or slow fsync lasts. Downtime is the time until a restart.
 	Pause, Jump, Delay, Fsync, Outage, Downtime Span
 	// PPM is the largest drift, in either direction, from 1 to nemesis.MaxPPM.
 	PPM int
@@ -48,8 +48,8 @@ type Mix struct {
 	Swarm bool
 	// Without lists faults that are removed from each draw. The other faults of a draw do not change.
 	Without []nemesis.Exclusion
-	// Messages is the largest message or reply number that is drawn. Passes is the largest number that is drawn for the
-	// passes of a point that a trigger requires. Both are at least 1.
+	// Messages is the largest message or reply number that is drawn. Passes is the largest n that is drawn for a
+	// trigger such as "the n-th acquired", which requires a client to reach a point n times. Both are at least 1.
 	Messages, Passes int
 
 	ttl time.Duration // the TTL passed to For
@@ -127,9 +127,9 @@ func For(ttl time.Duration) Mix {
 	}
 }
 
-// allows reports whether the durations of a fault lie within the mix's ranges. The fault need not have been drawn. If a
-// range has its default value for the TTL, it does not limit anything, since a fault that is aimed at an event may be
-// shorter or longer.
+// allows reports whether the durations of a fault lie within the mix's ranges. The fault need not have been drawn. A
+// range that has its default value for the TTL imposes no limit, because a fault that was moved to the time of an event
+// may be shorter or longer.
 func (m *Mix) allows(f nemesis.Fault) bool {
 	usual := For(m.ttl)
 	within := func(length time.Duration, s, usual Span) bool {

@@ -261,8 +261,8 @@ func TestShrinkTidiesUp(t *testing.T) {
 	}
 }
 
-// When a search has no runs left, fails returns false for every plan. Shrink must return the smallest plan known to
-// fail.
+// The callback stands for a search that has no runs left: it then reports that no plan fails. Shrink must return the
+// smallest plan known to fail.
 func TestShrinkStopsWhenNothingMoreIsTried(t *testing.T) {
 	g := newGenerator(t, func(m *draw.Mix) { m.Fewest, m.Most = 6, 6 })
 	plan := nemesis.Plan{Scenario: "a", Seed: 50, Faults: g.Draw(50)}

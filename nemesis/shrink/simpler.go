@@ -45,8 +45,8 @@ func flag(b bool) int64 {
 }
 
 // class ranks triggers, the simplest first. The start of the run is the simplest, because the line need not mention it.
-// A point shows why the fault strikes at that moment, and so does a message that is identified by its content. A time
-// does not show why.
+// A named point of the protocol shows why the fault strikes at that moment, and so does a message that is identified by
+// its content. A time does not show why.
 func class(t *nemesis.Trigger) int64 {
 	switch {
 	case t.Point != "":
@@ -148,7 +148,7 @@ func (v *variants) add(change func(*nemesis.Fault)) {
 	v.list = append(v.list, f)
 }
 
-// moments adds faults that strike at other times or with other triggers.
+// moments adds variants of the fault that strike at other times or with other triggers.
 func (v *variants) moments() {
 	t := v.of.Trigger
 	if !v.of.Kind.Has(nemesis.FieldTrigger) {
@@ -188,7 +188,7 @@ func (v *variants) moments() {
 	}
 }
 
-// quantities adds faults with rounder or smaller numbers.
+// quantities adds variants of the fault with rounder or smaller numbers.
 func (v *variants) quantities() {
 	f := &v.of
 	for _, d := range rounderDurations(f.By) {
@@ -211,7 +211,7 @@ func (v *variants) quantities() {
 	}
 }
 
-// processes adds faults that affect other processes of the same kind, with lower numbers.
+// processes adds variants of the fault that affect other processes: of the same kind, with lower numbers.
 func (v *variants) processes() {
 	for _, p := range named(&v.of) {
 		for _, lower := range lowerProcesses(&v.known, p) {

@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// simplerLines contains, for each line, what Simpler must return: first is the first result, listed are other results,
-// and missing must not be among the results.
+// simplerLines contains, for each line, what Simpler must return: its first result, and some of its other results
+// (listed). The lines in missing must not be among the results.
 var simplerLines = []struct {
 	line    string
 	first   string

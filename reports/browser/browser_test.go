@@ -128,8 +128,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// theMachine starts the machine, once for all tests. If there is no browser, it skips the test. With FENCEPOST_FULL, as
-// in .ci/run, the test fails instead.
+// theMachine returns the machine that all tests share, and starts it for the first of them. If there is no browser, it
+// skips the test. With FENCEPOST_FULL, as in .ci/run, the test fails instead.
 func theMachine(t *testing.T) *machine {
 	t.Helper()
 	if _, err := exec.LookPath("chromium"); err != nil && os.Getenv("FENCEPOST_FULL") == "" {

@@ -55,7 +55,7 @@ type fitting interface {
 	FitText(p *text.Writer, room int)
 }
 
-// screenLines is the number of lines to which a text with a fitting block is shortened, if possible.
+// screenLines is the number of lines to which a text is shortened, if possible, by shortening a block of type fitting.
 const screenLines = 50
 
 // Text writes the document for a person at a terminal. No line is wider than opt.Width. Errors come from w.
@@ -91,7 +91,7 @@ func isBelow(b Block) (below, kept bool) {
 }
 
 // texts writes the blocks of a document as text, and then the ending. It skips blocks that come after the ending (see
-// below).
+// isBelow).
 func (d *Document) texts(c *column, body []Block, all bool) {
 	for i, b := range body {
 		if below, _ := isBelow(b); below {

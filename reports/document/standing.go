@@ -87,7 +87,7 @@ func (s Standing) Tone() Tone {
 	return Open
 }
 
-// Mark returns the result whose sign is shown with the standing. If a law was broken, it is never Passed.
+// Mark returns the result whose sign is shown next to the verdict. If a law was broken, it is never Passed.
 func (s Standing) Mark() Result {
 	switch {
 	case s.Broken:

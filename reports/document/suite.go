@@ -188,8 +188,8 @@ func codeSpan(words string) string {
 	return ticks + words + ticks
 }
 
-// backticks returns a string of more backticks than occur anywhere in a row in the text, and of more than the given
-// number.
+// backticks returns a string of backticks that is longer than any sequence of backticks in the text, and longer than
+// the given number.
 func backticks(text string, more int) string {
 	longest, run := more, 0
 	for _, r := range text {

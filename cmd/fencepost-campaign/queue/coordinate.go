@@ -14,7 +14,7 @@ import (
 // sign is the heartbeat that a coordinator writes regularly.
 type sign struct {
 	By   string `json:"by"`
-	Beat uint64 `json:"beat"` // different in each sign
+	Beat uint64 `json:"beat"` // different in each heartbeat
 }
 
 // renewal is the interval at which a coordinator writes a heartbeat. If the coordinator writes none for the time in

@@ -385,8 +385,8 @@ func TestAPositionThatKillsIsSetAside(t *testing.T) {
 			t.Errorf("%q does not say: %s", sum.reasons, why)
 		}
 	}
-	// A portion of eight positions is divided three times until a single position is left. Three workers die on each of
-	// these four portions.
+	// A portion of eight positions is divided three times until a single position is left: the portions have eight,
+	// four, two and one positions. Three workers die on each of these four portions.
 	if n := alone.Load(); n != 3*4 {
 		t.Errorf("%d workers were killed, want 12", n)
 	}

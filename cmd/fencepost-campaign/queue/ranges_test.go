@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// TestCoveredIsASet compares covered with a slice that has an element for each position.
+// TestCoveredIsASet compares the type covered with a slice of booleans, one for each position.
 func TestCoveredIsASet(t *testing.T) {
 	t.Parallel()
 	const size = 40
@@ -63,7 +63,7 @@ func TestHalvesAreThePortion(t *testing.T) {
 	}
 }
 
-// The calculations in the README use these numbers.
+// The README uses these portion sizes in its calculations.
 func TestPortionsAreEnoughAndFew(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ size, asked, want uint64 }{

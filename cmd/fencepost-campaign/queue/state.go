@@ -26,7 +26,7 @@ type State struct {
 type Worker struct {
 	ID string
 	Present
-	Here bool // whether it has recently written a sign of life
+	Here bool // whether it has recently written a heartbeat
 }
 
 // Stored is the amount of data that the server stores for a campaign.
