@@ -9,9 +9,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// A fault is blamed for a client's lateness only if the client would have been on time without it. The fault must have
-// begun before the harm was done, delayed the client, and lasted long enough. A history shows only what the client did
-// next, not what delayed it. A pause that ended while the client was sleeping anyway did not delay it.
+// In this file, a client is late if it was still active when it should have stopped. A fault is blamed for that only if
+// the client would have been on time without it. The fault must have begun before the client was late, delayed the
+// client, and lasted long enough. A history shows only what the client did next, not what delayed it. A pause that
+// ended while the client was sleeping anyway did not delay it.
 
 // lateness describes a client that was active for too long. The field met is the position at which another client
 // entered the critical section. The field left is the position at which this client was still active.
@@ -135,9 +136,9 @@ func (t *judge) leaseBegan(l lateness) history.Time {
 	return g.GrantedAt(&t.Trace)
 }
 
-// pauses lists the pauses that delayed the client between the beginning of its lease and the harm. The result before
-// contains the pauses that began before the other client entered, and the result after contains later ones. Without the
-// earlier pauses, the client would have left its section before the later ones began.
+// pauses lists the pauses that delayed a late client between the beginning of its lease and the position l.left. The
+// result before contains the pauses that began before the other client entered, and the result after contains later
+// ones. Without the earlier pauses, the client would have left its section before the later ones began.
 func (t *judge) pauses(l lateness) (before, after []delay) {
 	began := t.leaseBegan(l)
 	for _, p := range t.stretches(t.Grants[l.grant].Process) {
@@ -348,9 +349,9 @@ func (t *judge) hanging(l lateness, c *pending) []*trace.Fault {
 }
 
 // parting returns those faults of the list that kept an extension from reaching the servers: together, they cut off so
-// many servers that no quorum was left. It prefers the faults that affect the most servers. If the other faults of the
-// list also cut off that many, it returns them too. If no faults of the list cut off enough servers, it returns the
-// whole list.
+// many servers that no quorum was left. It takes the faults that affect the most servers first. If the remaining faults
+// alone would also have cut off enough servers, it adds those that were needed for that, and so on. If all faults
+// together do not cut off enough servers, it returns the whole list.
 func (t *judge) parting(n int32, faults []*trace.Fault) []*trace.Fault {
 	servers := t.History.Header.Servers
 	if lease := t.Grants[n].Lease; lease != nil && len(lease.Counted) > 0 {

@@ -23,7 +23,7 @@ func (t *judge) strayBlame(at, set int) blame {
 	return t.blameFor(l)
 }
 
-// miscounted lists the faults that made the victim's lease, as its window records it, end later than its key. There are
+// miscounted lists the faults because of which the victim believed that its lease lasted longer than its key. There are
 // two kinds. Some struck between the first request of the grant and the grant itself: they paused the client, delayed
 // its answers, or made a server wait for another server. The others slowed the client's clock or set it back before the
 // lease ended and before the leases clashed.

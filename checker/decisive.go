@@ -110,10 +110,10 @@ func (t *judge) records(c *clash, units []history.Process) []record {
 }
 
 // restsOn finds, for each server (or group of replicas), the two keys that the two grants depend on. A grant depends on
-// the key that its attempt set last before the grant, possibly in an extension. A key on a server that the grant
-// counted is preferred. If that server has been replaced since, a key on any server of its group counts. If another
-// client passed its key on, the grant depends on that key. If the attempt later took an element out of a list, the
-// grant depends on that element and on no key.
+// the last key that its attempt set before the grant or, for an extension, before the extension. A key on a server that
+// the grant counted is preferred. If that server has been replaced since, a key on any server of its group counts. If
+// another client passed its key on, the grant depends on that key. If the attempt later took an element out of a list,
+// the grant depends on that element and on no key.
 func (t *judge) restsOn(c *clash, units []history.Process) []record {
 	all := make([]record, len(units))
 	for i := range all {
@@ -162,9 +162,9 @@ func (t *judge) restsOn(c *clash, units []history.Process) []record {
 	return all
 }
 
-// ownerOf returns the attempt that set the key on which window s depends. Usually this is the attempt of s itself. It
-// can also be an earlier attempt of the same client, or the attempt of another client whose key s joined. In these two
-// cases, the attempt of the other window is ignored.
+// ownerOf returns the attempt that set the key on which window s depends. It can be an earlier attempt of the same
+// client, or the attempt of another client whose key s joined, but not the attempt of the other window. If there is no
+// such attempt, it is the attempt of s itself.
 func (t *judge) ownerOf(s, other *trace.Span) history.Attempt {
 	not := t.Grants[other.Grant].Attempt
 	return cmp.Or(t.EarlierKey(s, not), t.JoinedKey(s, not), t.Grants[s.Grant].Attempt)

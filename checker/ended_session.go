@@ -44,9 +44,9 @@ func (t *judge) survived(f *trace.Fault, holder history.Process, gone int) bool 
 }
 
 // cutShort finds the faults that ended a holder's session, and with it the lease that the holder outlived. There are
-// two cases. The key disappeared before its own deadline, and no later than the end of the lease. Or the session was
-// already over, so that the key was set only after its deadline. cutShort finds none if the lease had already ended
-// when it was granted.
+// two cases. The key disappeared before its own deadline, and no later than the end of the lease. Or the session had
+// already ended, so that the key was set only after its deadline. cutShort finds no fault if the lease had already
+// ended when it was granted.
 func (t *judge) cutShort(l lateness) []*trace.Fault {
 	g := &t.Grants[l.grant]
 	if g.Lease == nil || l.ended <= g.Lease.Granted {

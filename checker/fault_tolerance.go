@@ -196,10 +196,10 @@ func (t *judge) slowStory(f *Finding, op history.F, a *trace.Ask, call, ret int,
 	b.violated(t, cause, story, w)
 }
 
-// ownKey finds a key, present at the given position, that an earlier request of an acquire has set and that blocks the
-// acquire. The client must have sent another request since, without being granted the lock. If there are several
-// independent servers, that request may have gone to another server, so only a later key of the client on the same
-// server counts. ownKey returns nil if it finds no such key.
+// ownKey finds a key that blocks an acquire although an earlier request of the same acquire has set it. The key must be
+// present at the given position. The client must have sent another request since, without being granted the lock. If
+// there are several independent servers, that request may have gone to another server, so only a later key of the
+// client on the same server counts. ownKey returns nil if it finds no such key.
 func (t *judge) ownKey(a *trace.Ask, end int) *standingKey {
 	keys, due := t.standing(a.Lock, end+1), t.Time(a.Call)+t.History.Header.Bound
 	if a.Ret != trace.Open {
@@ -294,9 +294,9 @@ func (t *judge) asksOn(a *trace.Ask, end int) bool {
 }
 
 // fastest returns the shortest time in which any acquire other than the given one got a lock. If no other acquire got a
-// lock, it returns the shortest time until a key was set. It returns Never if the servers recorded their keys but set
-// none, and 0 if nothing is known. If a client retried and no key was set in between, the request for the next key may
-// belong to the earlier try.
+// lock, it returns the shortest time from a call to the setting of a key. It returns Never if the servers recorded
+// their keys but set none, and 0 if nothing is known. If a client retried and no key was set in between, the request
+// that set the next key may belong to the earlier try.
 func (t *judge) fastest(except *trace.Ask) history.Time {
 	var granted, set history.Time
 	note := func(least *history.Time, took history.Time) {

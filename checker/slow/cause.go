@@ -109,9 +109,9 @@ func (r *reading) keyless(w *window) bool {
 	return any
 }
 
-// neededUntil returns the position up to which an earlier attempt's key must exist for a window to be able to depend on
-// it. In a service with one replicated log, this is the call of the window's acquire. Otherwise, it is the position of
-// the window.
+// neededUntil returns the position up to which the key of an earlier attempt must exist so that the grant of window w
+// can rely on it. In a service with one replicated log, this is the call of the acquire. Otherwise, it is the position
+// of the window.
 func (r *reading) neededUntil(w *window) int {
 	if r.Header.Service.Kind().OneLog {
 		return w.call
@@ -119,10 +119,11 @@ func (r *reading) neededUntil(w *window) int {
 	return w.at
 }
 
-// passedOn returns the position at which another attempt passed on the key that a window depends on. This is the last
-// key of the lock that was set while the holder was asking. It must still be present at the grant. The other attempt
-// must have called its own release before its request set the key. passedOn returns -1 if there is no such key or if
-// the holder counted servers. It also returns -1 if the holder's own key was still in place.
+// passedOn returns the position at which another client, while releasing the lock, set the key that the holder of
+// window w uses. This is the last key of the lock that was set while the holder was asking. The key must still be
+// present at the grant, and the other client must have called its release before the key was set. passedOn returns -1
+// if there is no such key, if the history records which servers the holder counted, or if the holder's own key was
+// still in place.
 func (r *reading) passedOn(w *window) int {
 	if w.at != w.ok || w.attempt == "" || len(r.Events[w.at].Grant.Counted) > 0 {
 		return -1
@@ -161,9 +162,9 @@ func (r *reading) passedOn(w *window) int {
 	return -1
 }
 
-// earlierKey returns the attempt of the same client that set its key last before the window. The key must still be
-// present when the window is recorded. earlierKey ignores the window's own attempt and the given attempt. It returns ""
-// if there is no such attempt, or if the window's own attempt had set a key.
+// earlierKey returns the earlier attempt of the same client on whose key window w depends: the last attempt, other than
+// except, that set a key before the window was recorded. The key must still be present then. earlierKey returns "" if
+// there is no such attempt, or if the window's own attempt has set a key.
 func (r *reading) earlierKey(w *window, except history.Attempt) history.Attempt {
 	sets := func(i int, of history.Attempt) bool {
 		e := &r.Events[i]
@@ -198,9 +199,9 @@ func (r *reading) earlierKey(w *window, except history.Attempt) history.Attempt 
 	return ""
 }
 
-// joinedKey returns the other attempt whose key the window's client joined. This is the key that the window's own
-// attempt extended last before its grant. joinedKey ignores the given attempt. It returns "" if there is no such
-// attempt, or if the window's own attempt had set a key.
+// joinedKey returns the attempt of another client whose key the client of window w has joined, such as a counter of
+// readers. This is the attempt, other than except, whose key the window's own attempt extended last before its grant.
+// joinedKey returns "" if there is no such attempt, or if the window's own attempt has set a key.
 func (r *reading) joinedKey(w *window, except history.Attempt) history.Attempt {
 	before := r.Events[:w.at]
 	if w.attempt == "" || slices.ContainsFunc(before, func(e history.Event) bool {
@@ -216,10 +217,10 @@ func (r *reading) joinedKey(w *window, except history.Attempt) history.Attempt {
 	return ""
 }
 
-// restingOn returns a copy of the window that names, as its attempt, the attempt whose key the window depends on.
-// Another attempt may have passed its key on, an earlier attempt of the same client may have left its key, or the
-// window's client may have joined the key. In the last two cases, the given attempt is ignored. If the window depends
-// on its own key, restingOn returns w itself.
+// restingOn returns a copy of window w whose attempt is the one on whose key the window depends. Another attempt may
+// have passed its key on, an earlier attempt of the same client may have left its key (see earlierKey), or the window's
+// client may have joined the key of another attempt (see joinedKey). If the window depends on its own key, restingOn
+// returns w itself. The argument other is the attempt of the other window.
 func (r *reading) restingOn(w *window, other history.Attempt) *window {
 	of, joiner := r.earlierKey(w, other), history.Attempt("")
 	if given := r.passedOn(w); given >= 0 {

@@ -60,7 +60,7 @@ func (r *reading) first(a *ask) *ask {
 	return first
 }
 
-// stuckTooLong examines each period between an event and the next. If an endless hold begins to count as stuck during a
+// stuckTooLong examines each period between two successive events. If an endless hold begins to count as stuck during a
 // period, the two parts of the period are examined separately. A waiter violates the law once for each time at which it
 // began to be stuck. If some of these waiters still had a quorum, the first violation by such a waiter is moved to the
 // front of the result.

@@ -21,9 +21,9 @@ type window struct {
 	joiner   history.Attempt // if the window depends on a key that its client joined: the client's own attempt
 }
 
-// windowOf returns the validity of a section's lease as a list of windows, one for each grant. From its own decision
-// on, each grant replaces the rest of the earlier windows. The call of release ends the validity. Windows that begin
-// after the call or become empty are omitted.
+// windowOf returns the validity of a section's lease as a list of windows: one for the grant, and one for each
+// extension. Each window replaces what is left of the earlier windows from its own beginning on. The call of release
+// ends the validity. Windows that begin after the call or become empty are omitted.
 func (r *reading) windowOf(s *section) (pieces []window) {
 	stated := s.extensions
 	if s.lease != nil {
@@ -379,8 +379,8 @@ func (r *reading) outlived(a, b *section) (*section, history.Time) {
 }
 
 // cutShort reports whether a fault ended the holder's session. The key must have expired before its deadline, or its
-// deadline must already have passed when the key was set. The key must also be gone by the end of the lease, and the
-// lease must not have been over already when it was granted.
+// deadline must already have passed when the key was set. The key must also be gone by the end of the lease. The lease
+// must have been valid when it was granted.
 func (r *reading) cutShort(holder *section, ended history.Time) bool {
 	if holder.lease == nil || ended <= holder.lease.Granted {
 		return false
@@ -405,7 +405,7 @@ func (r *reading) cutShort(holder *section, ended history.Time) bool {
 // neverRenewed reports whether a holder worked for longer than its lease lasted, although the history records its key
 // but no request to extend it. The holder worked until it left or, if the holder is b itself, until it entered. It must
 // also have worked for longer than any lease of the lock that had been recorded by the time of its grant. A lease that
-// was already over when it was granted does not count, because it could not have been renewed.
+// had already ended when it was granted does not count, because it could not have been renewed.
 func (r *reading) neverRenewed(holder *section, ended history.Time, b *section) bool {
 	left := holder.end
 	if holder == b {

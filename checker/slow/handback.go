@@ -148,8 +148,8 @@ type standingKey struct {
 	set   int // position of the record that set it
 }
 
-// keyAt returns the key that the record at position i changes, as it was before the record, and the place at which the
-// key is stored. k is nil if there was no such key, or if the event is not a record of a key of the lock.
+// keyAt returns the key that the record at position i changes, as it was before the record, and the place where the key
+// is stored. The result k is nil if there was no such key, or if the event is not a record of a key of the lock.
 func (r *reading) keyAt(lock history.Lock, i int) (k *standingKey, at copied) {
 	e := &r.Events[i]
 	if isChange := e.F == history.KeySet || e.F == history.KeyProlonged || e.F == history.KeyGone; !isChange ||
@@ -207,9 +207,8 @@ func (r *reading) keysOf(client history.Process, lock history.Lock, by int) (own
 	return own
 }
 
-// putBack reports whether the key means that the lock is free: it was set by a release, that is, by an attempt that had
-// already called its release. It also reports true if the attempt obtained the lock by taking such a key, and has set
-// it again since.
+// putBack reports whether the key means that the lock is free. There are two cases. An attempt set it after calling its
+// own release. Or an attempt obtained the lock by taking such a key, and has set it again since.
 func (r *reading) putBack(k *standingKey, lock history.Lock) bool {
 	var by *section // the latest section of that attempt
 	for _, s := range r.sections {

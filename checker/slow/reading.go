@@ -116,9 +116,9 @@ func (r *reading) time(i int) history.Time {
 	return r.Events[i].Time
 }
 
-// acquire begins an ask, or ends an ask of the same task and lock. It ends the oldest ask whose call names the same
-// attempt. If the call or the return names no attempt, it ends the oldest ask. If only the outcome is recorded, the ask
-// begins and ends at that position.
+// acquire records the call or the return of an acquire. A return ends the oldest open acquire of the same task and lock
+// whose call names the same attempt. If the call or the return names no attempt, it ends the oldest open acquire. If
+// only the outcome is recorded, the acquire begins and ends at that position.
 func (r *reading) acquire(i int, e *history.Event) {
 	a := &ask{process: e.Process, task: e.Task, lock: e.Lock, shared: e.Shared, call: i, ret: r.none, gone: r.none}
 	if e.Type == history.Invoke {

@@ -50,8 +50,8 @@ func (r *reading) faultTolerance() Finding {
 }
 
 // releaseJudged reports whether the release of a section can be judged. The argument acquired is the position at which
-// the acquire was over. All conditions must have been met from the acquire on, and the lease must have been valid when
-// the release was called.
+// the acquire ended. All conditions must have been met from the acquire on, and the lease must have been valid when the
+// release was called.
 func (r *reading) releaseJudged(s *section, acquired int) bool {
 	if s.release == r.none {
 		return false
@@ -188,8 +188,8 @@ func (r *reading) gaveBack(b *ask, until int) bool {
 }
 
 // quorumFor reports whether the acquire a could succeed from its call to end. The client must have been up, not paused
-// and in session. A quorum of servers must have been up and reachable from the client. Until a was over (at the
-// position acquired), these servers must also have been free of keys that block a. If there are fewer groups than the
+// and in session. A quorum of servers must have been up and reachable from the client. Until the acquire ended (at the
+// position acquired), these servers must also have been free of keys that block it. If there are fewer groups than the
 // quorum, the members of one service are counted. Otherwise each group counts as one server, which is up while all
 // members of the group are up and reach each other.
 func (r *reading) quorumFor(a *ask, end, acquired int) bool {

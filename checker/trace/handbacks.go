@@ -137,9 +137,9 @@ func (t *Trace) byRelease() []int32 {
 	return order
 }
 
-// handedBack reports whether the key that was set at a position means that the lock is free. This is so if a release
-// set the key, or if an attempt took such a key to obtain the lock and set it again before its release. Examples are a
-// token that a release returns to a list, and a value that means "free".
+// handedBack reports whether the key that was set at a position means that the lock is free, such as a token that a
+// release returns to a list, or a value that means "free". This is so if a release set the key, or if an attempt took
+// such a key to obtain the lock and set it again before its release.
 func (t *Trace) handedBack(at int) bool {
 	e := &t.History.Events[at]
 	n, granted := t.Owner[Title{e.Lock, Setter(e)}]

@@ -128,9 +128,9 @@ func (t *Trace) stays(k, before int) bool {
 	})
 }
 
-// EarlierKey returns the earlier attempt of the same client on whose key the window s depends. It returns "" if there
-// is none, or if the window's own attempt has set a key. The attempt must be the last, other than except, that set a
-// key before the window was recorded. The key must still exist at that time.
+// EarlierKey returns the earlier attempt of the same client on whose key window s depends: the last attempt, other than
+// except, that set a key before the window was recorded. The key must still exist then. EarlierKey returns "" if there
+// is no such attempt, or if the window's own attempt has set a key.
 //
 // In a service with one replicated log, it is enough that the key existed when the acquire was called. There, a session
 // uses the key of its earlier attempt, and may not notice that the key has expired.
@@ -155,9 +155,8 @@ func (t *Trace) EarlierKey(s *Span, except history.Attempt) (of history.Attempt)
 }
 
 // JoinedKey returns the attempt of another client whose key the client of window s has joined, such as a counter of
-// readers. This is the attempt whose key the window's own attempt extended last before it was granted the lock.
-// JoinedKey ignores the attempt except. It returns "" if there is no such attempt, or if the window's own attempt has
-// set a key.
+// readers. This is the attempt, other than except, whose key the window's own attempt extended last before it was
+// granted the lock. JoinedKey returns "" if there is no such attempt, or if the window's own attempt has set a key.
 func (t *Trace) JoinedKey(s *Span, except history.Attempt) (of history.Attempt) {
 	g := &t.Grants[s.Grant]
 	for _, i := range t.Keys {
@@ -173,9 +172,9 @@ func (t *Trace) JoinedKey(s *Span, except history.Attempt) (of history.Attempt) 
 	return of
 }
 
-// NeededUntil returns the position up to which an earlier attempt's key must exist for a window to be able to depend on
-// it. In a service with one replicated log, this is the call of the window's acquire. Otherwise, it is the position of
-// the window.
+// NeededUntil returns the position up to which the key of an earlier attempt must exist so that the grant of window s
+// can rely on it. In a service with one replicated log, this is the call of the acquire. Otherwise, it is the position
+// of the window.
 func (t *Trace) NeededUntil(s *Span) int {
 	if t.History.Header.Service.Kind().OneLog {
 		return t.Asks[t.Grants[s.Grant].Ask].Call

@@ -49,8 +49,8 @@ func (v *interval) First(spans []Span) (i, j int, found bool) {
 }
 
 // clashes returns the index pairs i < j of spans that clash, sorted by j and then by i. The parameter most limits their
-// number. The running time is proportional to the sum of three numbers: the spans, the clashes up to the last one
-// returned, and the spans that began earlier than spans before them in the list.
+// number. The running time is proportional to the number of spans, plus the number of pairs up to the last one
+// returned, plus the number of spans that began earlier than spans before them in the list.
 func (v *interval) clashes(spans []Span, most int) (pairs [][2]int) {
 	if !v.anyClash(spans) {
 		return nil

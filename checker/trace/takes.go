@@ -36,18 +36,18 @@ func (t *Trace) WasOffered(c Change) bool {
 	return set >= 0 && (t.LastTaken(c.Owner, e.Lock, e.Process, t.Grants[n].OK) > set || t.PutsBack(set, n))
 }
 
-// PutsBack reports whether the event at a position puts back an element of a list. Its attempt must have taken such an
-// element to obtain grant n, and must not have called the release yet.
+// PutsBack reports whether the event at a position puts an element back into a list before the release of grant n. The
+// attempt that puts it back must have taken such an element before grant n, and must not have called its release yet.
 func (t *Trace) PutsBack(at int, n int32) bool {
 	e, g := &t.History.Events[at], &t.Grants[n]
 	return g.OK < at && at < g.Release && t.LastTaken(Setter(e), e.Lock, e.Process, g.OK) >= 0
 }
 
-// Spent returns the position at which the last element of a lock was taken, if the lock then had no element left that a
-// client could take: each element was taken and not returned, or was lost. It considers only the events before the
-// given position. It returns -1 if an element is left, or if clients do not get the lock by taking an element. If an
-// attempt that was never granted the lock takes an element, this counts as taking it to get the lock, even if its
-// request arrived late.
+// Spent returns the position at which a client took the last element of a lock's list, before the given position. This
+// is for locks that a client gets by taking an element out of a list. At that time, no other element was left: each had
+// been taken and not returned, or was lost. Spent returns -1 if an element is left, or if the lock is of another kind.
+// An element also counts as taken if its taker was never granted the lock, for example because its request arrived
+// late.
 func (t *Trace) Spent(lock int32, at int) (last int) {
 	last = -1
 	for k, i := range t.Keys {

@@ -28,9 +28,9 @@ func (t *Trace) Uses() {
 	}
 }
 
-// usesBefore goes through a lock's acquires in the order of their calls. For each, it stores the latest end of an
-// earlier use by another client. For this it keeps the latest end of any use, the process of that use, and the latest
-// end among all other processes.
+// usesBefore stores, for each acquire of a lock, the latest end of an earlier use by another client. It visits the
+// acquires in the order of their calls. It keeps track of the latest end of any use, the process of that use, and the
+// latest end among all other processes.
 func (t *Trace) usesBefore(asks []int32) {
 	var first history.Process
 	latest, second := Long, Long
