@@ -455,7 +455,7 @@ func (r *record) victimSpan(c *clash) *trace.Span {
 	return &c.first
 }
 
-// leaseFacts returns what the decisive record of a clash shows in addition to the cause.
+// leaseFacts returns the facts about two overlapping leases that their decisive record shows in addition to the cause.
 func (t *judge) leaseFacts(c *clash, recorded []record) (f facts) {
 	if n := len(recorded); n > 0 {
 		r := &recorded[n-1]
@@ -502,13 +502,13 @@ func (t *judge) deletedWhileAsking(at int) bool {
 	return e.F == history.KeyGone && e.By != "" && t.AskedWhenSent(trace.Change{At: at, By: e.By})
 }
 
-// unrecorded reports whether the cause is unknown although there is a decisive record, because the record does not say
-// why the key disappeared.
+// unrecorded reports whether the cause is unknown because the decisive record does not say why the key disappeared.
 func unrecorded(cause Cause, recorded []record) bool {
 	return cause.Kind == CauseNotRecorded && len(recorded) > 0
 }
 
-// subjectOf returns the process whose lease or key the decisive record concerns.
+// subjectOf returns the process that the explanation of a clash is about: the process whose lease or key the decisive
+// record concerns or, if there are no records, a client that had no key.
 func (t *judge) subjectOf(c *clash, recorded []record) history.Process {
 	if t.hasNoKeys(c.lock) {
 		return t.Grants[c.then.Grant].Process
@@ -524,7 +524,8 @@ func (t *judge) subjectOf(c *clash, recorded []record) history.Process {
 	return t.Grants[recorded[len(recorded)-1].victimSpan(c).Grant].Process
 }
 
-// witness returns the positions of the events that show a clash.
+// witness returns the positions of the events that show a clash: the grants, and what the given records say about their
+// keys.
 func (t *judge) witness(c *clash, recorded []record) []int {
 	w := t.witnessOfCrowd(c)
 	for _, r := range recorded {

@@ -98,7 +98,7 @@ func (t *judge) name(a history.Attempt) string {
 	return sentence("%s (attempt %s)", t.ProcessOf(a), a)
 }
 
-// sectionStory describes the overlapping critical sections of a clash.
+// sectionStory describes critical sections that overlap.
 func (t *judge) sectionStory(c *clash) string {
 	b := &t.Grants[c.then.Grant]
 	var inside []string

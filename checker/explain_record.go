@@ -8,7 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// recordStory describes what one server recorded about a clash, as a clause without a final period.
+// recordStory describes what one server recorded about the keys of two grants that clash, as a clause without a final
+// period.
 func (t *judge) recordStory(c *clash, r *record) string {
 	span := r.victimSpan(c)
 	g := &t.Grants[span.Grant]

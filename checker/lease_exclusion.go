@@ -86,7 +86,7 @@ func (t *judge) undecidedBy() *trace.Grant {
 	return nil
 }
 
-// clashes returns the pairs of spans that contradict a law, in the order that inOrder defines.
+// clashes returns the clashes that break a law, in the order that inOrder defines.
 func (t *judge) clashes(law Law) (all []clash, more bool) {
 	for n := range t.Locks {
 		all = append(all, t.clashesIn(law, n)...)
@@ -94,15 +94,15 @@ func (t *judge) clashes(law Law) (all []clash, more bool) {
 	return inOrder(all)
 }
 
-// inOrder sorts clashes of several locks by the events that record their second spans. It returns at most mostBreaches
-// of them, and reports whether there may be more.
+// inOrder sorts clashes of several locks by the position at which the history records the second span of each. It
+// returns at most mostBreaches of them, and reports whether there may be more.
 func inOrder(all []clash) (first []clash, more bool) {
 	slices.SortStableFunc(all, func(a, b clash) int { return a.then.At - b.then.At })
 	return all[:min(len(all), mostBreaches)], len(all) >= mostBreaches
 }
 
-// clashesIn returns at most mostBreaches clashes of lock number n. They are in the order in which the history records
-// their second spans. If two clashes have the same second span, the order of their first spans decides.
+// clashesIn returns at most mostBreaches clashes of lock number n, sorted by the position at which the history records
+// the last span of each. If the last spans of two clashes are the same, the order of the other spans decides.
 func (t *judge) clashesIn(law Law, n int) (all []clash) {
 	spans := t.Locks[n].Windows
 	if law == MutualExclusion {

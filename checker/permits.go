@@ -34,7 +34,7 @@ func crowdOf(law Law, lock int32, spans []trace.Span, group []int) clash {
 	return c
 }
 
-// members returns the spans of a clash in the order in which the history records them.
+// members returns the spans of all grants of a clash, in the order in which the history records them.
 func (c *clash) members() []trace.Span {
 	all := make([]trace.Span, 0, 2+len(c.rest))
 	return append(append(append(all, c.first), c.rest...), c.then)
@@ -99,7 +99,8 @@ func (t *judge) clockStruck(at int) bool {
 	return t.LastFault(at, func(f *trace.Fault) bool { return f.Does.IsClock() && f.Strikes(server) }) != nil
 }
 
-// witnessOfCrowd returns the positions of the grants of a clash, and of the events that record their spans.
+// witnessOfCrowd returns the positions at which the grants of a clash were made, and the positions at which their spans
+// are recorded.
 func (t *judge) witnessOfCrowd(c *clash) (w []int) {
 	for _, s := range c.members() {
 		w = append(w, s.At, t.Grants[s.Grant].OK)
@@ -116,7 +117,7 @@ func (t *judge) tooMany(c *clash) string {
 	return sentence(": %d inside, with %d permits", len(c.rest)+2, t.Permits())
 }
 
-// leasesAtOnce says how many leases were valid at once in a clash.
+// leasesAtOnce says how many leases were valid at once if a law about leases is broken.
 func (t *judge) leasesAtOnce() string {
 	if n := t.Permits(); n > 1 {
 		return sentence("%d leases at once, with %d permits", n+1, n)

@@ -49,8 +49,8 @@ func (r *reading) decide(a, b *window) (cause string, ofA bool) {
 	return cause, ofA
 }
 
-// counted returns the servers that a window counted. If another client passed on the key or the element that the window
-// depends on, this is the server that stored it.
+// counted returns the servers whose answers the client counted for the grant of window w. If another client passed on
+// the key or the list element that the window depends on, this is the server that stored it.
 func (r *reading) counted(w *window) []history.Process {
 	if given := r.passedOn(w); given >= 0 {
 		return []history.Process{r.Events[given].Process}
@@ -263,8 +263,8 @@ func (r *reading) keyEvent(f history.F, w *window, on servers, from, to int) int
 // servers reports whether the records of server p count at a position of the history.
 type servers func(at int, p history.Process) bool
 
-// lastSet returns the position at which the key of a window was last set before the window. It prefers the servers that
-// the window counted to the other servers of the group.
+// lastSet returns the position at which the key of window w was last set before the window. It prefers the servers
+// whose answers the client counted to the other servers of the group.
 func (r *reading) lastSet(w *window, group []history.Process) int {
 	if set := r.keyEvent(history.KeySet, w, r.asCounted(w, group), 0, w.at); set >= 0 {
 		return set
@@ -273,8 +273,8 @@ func (r *reading) lastSet(w *window, group []history.Process) int {
 		w.at)
 }
 
-// asCounted selects the servers of the group that a window counted. The members of one service count as a single
-// server.
+// asCounted selects the servers of a group whose answers the client counted for the grant of window w. The members of
+// one service count as a single server.
 func (r *reading) asCounted(w *window, group []history.Process) servers {
 	return func(_ int, p history.Process) bool {
 		return slices.Contains(group, p) && (r.oneService() || slices.Contains(r.Events[w.at].Grant.Counted, p))
@@ -391,8 +391,8 @@ func (r *reading) takeover(i int, owner, by history.Attempt) string {
 	return "validity miscounted"
 }
 
-// took returns the position at which a window's attempt last took an element of a list on a server of the group, before
-// the window. It returns -1 if the attempt took none.
+// took returns the position at which the attempt of window w last took an element of a list on a server of the group,
+// before the window. It returns -1 if the attempt took none.
 func (r *reading) took(w *window, group []history.Process) int {
 	for i := w.at - 1; i >= 0; i-- {
 		if e := &r.Events[i]; r.takesOut(i) && e.Lock == w.lock && e.By == w.attempt &&

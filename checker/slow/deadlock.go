@@ -39,8 +39,8 @@ func (r *reading) calmFrom(f *fault) int {
 	return r.over(f)
 }
 
-// first returns the ask with which a's waiting began. A waiter that gave up and asked again within a TTL is considered
-// to have waited all the time.
+// first returns the acquire with which the wait of acquire a began. A waiter that gave up and asked again within a TTL
+// is considered to have waited all the time.
 func (r *reading) first(a *ask) *ask {
 	first := a
 	for _, b := range r.asks {

@@ -6,8 +6,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// ask is an acquire. If it was granted, section is its critical section. All int fields are positions in the history.
-// For something that never happened, the position is the length of the history.
+// ask is a call of acquire. If it was granted, section is its critical section. All int fields are positions in the
+// history. For something that never happened, the position is the length of the history.
 type ask struct {
 	process   history.Process
 	task      history.Task

@@ -34,8 +34,8 @@ type stay struct {
 	byName bool // whether the record names the owner's request
 }
 
-// request identifies a request of one attempt on a server. Requests are told apart by their times. A request is for one
-// member of the key, or for all of its members.
+// request identifies a request that an attempt sent to a server. Requests of the same attempt are distinguished by
+// their times. A request is for one member of the key, or for all of its members.
 type request struct {
 	time   history.Time
 	server history.Process

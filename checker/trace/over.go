@@ -183,7 +183,7 @@ func (t *Trace) NeededUntil(s *Span) int {
 }
 
 // toldUntil returns the end of the lease that the holder of grant n knew of at the given position. It returns Never if
-// the holder had not been told an end yet, for example because it was still asking for the lock.
+// the holder did not know an end yet, for example because it was still asking for the lock.
 func (t *Trace) toldUntil(n int32, at int) history.Time {
 	g := &t.Grants[n]
 	if at <= g.OK {

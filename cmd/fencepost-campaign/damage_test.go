@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// damage changes the files that contain the parts of a campaign, as a failing disk might. The server must not be
-// running.
+// damage changes the files that contain the stored results of a campaign, as a failing disk might. The server must not
+// be running.
 func damage(t testing.TB, folder, campaign string, change func(text []byte) []byte) {
 	t.Helper()
 	blocks, err := filepath.Glob(filepath.Join(storeIn(folder), "jetstream", "$G", "streams",
@@ -39,8 +39,8 @@ func flipped(at func(size int) int) func([]byte) []byte {
 	}
 }
 
-// Parts that are damaged on disk after the end of the campaign are never counted. The report command says that they are
-// lost, and has them run again. The report is then the same as before, byte for byte.
+// Stored results that are damaged on disk after the end of the campaign are never counted. The report command says that
+// they are lost, and has their portions run again. The report is then the same as before, byte for byte.
 func TestPartsDamagedAfterTheEndAreMadeAgain(t *testing.T) {
 	t.Parallel()
 	third := func(text []byte) []byte { return text[:len(text)/3] }

@@ -78,8 +78,8 @@ func (k *killed) work(i int) {
 	k.workers[i] = worker1(k.t, k.dir, k.access(), "killed")
 }
 
-// watch returns a channel. Whenever a worker asks for a portion or stores a part, the channel receives the subject of
-// the worker's message.
+// watch returns a channel. Whenever a worker asks for a portion of the search or stores a result, the channel receives
+// the subject of the worker's message.
 func (k *killed) watch() <-chan string {
 	k.t.Helper()
 	a, err := access.ReadFile(k.access())
@@ -114,11 +114,11 @@ func kill(c *exec.Cmd) {
 	c.Wait()
 }
 
-// TestKillsChangeNothing kills workers and the server when a worker has just requested a portion or stored a part. The
-// other workers may be anywhere in their portions at these moments. While the server is down, some of its stored data
-// is damaged. If the test can mount its own disk, that disk is sometimes full when the server is killed, or becomes
-// full while it runs. The report must equal that of a single process, byte for byte. In a full run there are 160 kills
-// of workers and 40 of the server.
+// TestKillsChangeNothing kills workers and the server when a worker has just requested a portion of the search or
+// stored its result. The other workers may be anywhere in their portions at these moments. While the server is down,
+// some of its stored data is damaged. If the test can mount its own disk, that disk is sometimes full when the server
+// is killed, or becomes full while it runs. The report must equal that of a single process, byte for byte. In a full
+// run there are 160 kills of workers and 40 of the server.
 func TestKillsChangeNothing(t *testing.T) {
 	t.Parallel()
 	seeds, ofWorkers, ofServer := fmt.Sprint(sized(6000, 100_000)), sized(8, 160), sized(2, 40)

@@ -230,7 +230,7 @@ func (h *staged) Do(ctx context.Context, s campaign.Stage, take func(campaign.Pa
 	return h.Director.Do(ctx, s, take)
 }
 
-// whole is a campaign.Hands for searches that need complete stages. At the first stage with missing parts, it ends the
+// whole is a campaign.Hands for searches that need complete stages. If some results of a stage are missing, it ends the
 // search as if it were interrupted.
 type whole struct {
 	*staged

@@ -168,7 +168,7 @@ func TestAnIncompleteCampaignIsNeverCalledComplete(t *testing.T) {
 		}
 		c, _ = queue.Open(t.Context(), nc, "half")
 	}
-	// Kill a worker as soon as a part is stored.
+	// Kill a worker as soon as a result is stored.
 	stored := make(chan *nats.Msg, 1000)
 	sub, err := nc.ChanSubscribe("fencepost.half.parts.>", stored)
 	if err != nil {

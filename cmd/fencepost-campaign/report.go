@@ -46,7 +46,7 @@ func (r *report) frame(to console, command, out string) output.Frame {
 	return f
 }
 
-// conclude reads the stored parts, and reports each entry.
+// conclude reads the stored results, and reports each entry.
 func (r *report) conclude(ctx context.Context, to console, j *job) error {
 	if err := r.check(len(j.subjects)); err != nil {
 		return err

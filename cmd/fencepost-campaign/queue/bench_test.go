@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// BenchmarkParts measures how many parts a server stores per second for eight workers that do nothing else. The server
-// writes each part to its disk before it acknowledges the part.
+// BenchmarkParts measures how many results of portions a server stores per second for eight workers that do nothing
+// else. The server writes each result to its disk before it acknowledges it.
 func BenchmarkParts(b *testing.B) {
 	s, err := embedded.Start(embedded.Options{Folder: filepath.Join(b.TempDir(), "nats")})
 	if err != nil {

@@ -54,7 +54,7 @@ func (c *Campaign) Over(ctx context.Context) (bool, error) {
 	return text != nil, err
 }
 
-// Reopen continues a search that has ended, because the server has lost some of its parts.
+// Reopen continues a search that has ended, because the server has lost some of its results.
 func (c *Campaign) Reopen(ctx context.Context) error {
 	return c.persist(ctx, func(ctx context.Context) error { return c.keys.Delete(ctx, keyFinished) })
 }
@@ -168,7 +168,7 @@ func (c *Campaign) preside(ctx context.Context, by string, revision uint64,
 	switch {
 	case replaced:
 		return errReplaced
-	case errors.Is(err, errAgain): // this process has counted parts that another coordinator decided not to count
+	case errors.Is(err, errAgain): // this process has counted results that another coordinator decided not to count
 		return errReplaced
 	case ctx.Err() != nil:
 		c.resign(revision)

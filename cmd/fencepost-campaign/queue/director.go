@@ -21,7 +21,7 @@ import (
 // size of the queue, however large the campaign is. Any workers beyond that number are idle.
 const ahead = 4096
 
-// burst is the number of portions that the coordinator puts on the queue before it looks for new parts again.
+// burst is the number of portions that the coordinator puts on the queue before it looks for new results again.
 const burst = 64
 
 // Limits for dividing a stage into portions. A stage that has enough positions has at least minPortions portions, so
@@ -44,20 +44,20 @@ func portioned(s campaign.Stage) uint64 {
 // which it was not notified.
 const tick = time.Second
 
-// Director implements campaign.Hands. It runs the stages of a search for the coordinator, or only reads the parts that
-// are stored.
+// Director implements campaign.Hands. It runs the stages of a search for the coordinator, or only reads the results
+// that are stored.
 type Director struct {
 	c *Campaign
 
-	// Rule, if set, is called after each part and once per tick. It returns the reason why the stage should be stopped
-	// early, or "". It also decides which stages are stopped when a user has requested that the campaign stop.
+	// Rule, if set, is called after each new result and once per tick. It returns the reason why the stage should be
+	// stopped early, or "". It also decides which stages are stopped when a user has requested that the campaign stop.
 	Rule func(Progress) string
 	// Seen, if set, is called once per tick with the progress of the search.
 	Seen func(Progress)
 	// Summary, if set, returns what the search has found so far, for users who follow the campaign.
 	Summary func() json.RawMessage
 
-	stored bool // whether it only reads the parts that are stored
+	stored bool // whether it only reads the results that are stored
 
 	mu       sync.Mutex
 	progress Progress
@@ -89,7 +89,7 @@ func (p Progress) Stage() StageProgress {
 // StageProgress describes how much of a stage is done.
 type StageProgress struct {
 	Name string `json:"name"`
-	Done uint64 `json:"done"` // number of positions that have a part
+	Done uint64 `json:"done"` // number of positions that have a result, or are lost
 	Lost uint64 `json:"lost"` // number of positions in Done that gave no result
 	Size uint64 `json:"size"`
 	// Due is the number of positions that count. These are all positions or, if the stage was stopped early, the
@@ -99,8 +99,8 @@ type StageProgress struct {
 	Ended string `json:"ended,omitempty"`
 }
 
-// Lacking returns the number of positions that count (see Due) and have no part yet. In a finished campaign, these are
-// positions whose parts the server has lost.
+// Lacking returns the number of positions that count (see Due) and have no result yet. In a finished campaign, these
+// are positions whose results the server has lost.
 func (s StageProgress) Lacking() uint64 { return s.Due - s.Done }
 
 // Loss is a range of positions that gave no result.
@@ -125,8 +125,8 @@ func (c *Campaign) direct(ctx context.Context) (*Director, error) {
 	return d, err
 }
 
-// Stored returns a Director that only reads the parts that are stored, without waiting. It skips positions without a
-// part.
+// Stored returns a Director that only reads the results that are stored, without waiting. It skips positions without a
+// result.
 func (c *Campaign) Stored() *Director { return &Director{c: c, stored: true, since: time.Now()} }
 
 // Progress returns the progress that the coordinator last wrote.
@@ -151,7 +151,7 @@ func (d *Director) Progress() Progress {
 // has already counted.
 var errAgain = errors.New("another coordinator ended the stage without parts that this one had counted")
 
-// fold is the state of one stage while its parts are collected.
+// fold is the state of one stage while its results are collected.
 type fold struct {
 	*Director
 	campaign.Stage
@@ -159,14 +159,14 @@ type fold struct {
 	take    func(campaign.Part) error
 	due     covered // the positions that count
 	covered covered // the positions of due that were counted
-	next    uint64  // the stream sequence of the next part to look at
+	next    uint64  // the stream sequence of the next result to look at
 	given   uint64  // all positions below this one that count are covered or were put on the queue
 	end     *ending // how the stage was ended early; nil if it was not
 	at      int     // the stage's index in progress.Stages
 }
 
 // Do carries out all positions of a stage, as campaign.Hands requires. It also returns nil if the stage was stopped
-// early. If the Director only reads stored parts, Do returns nil even if parts are missing. Progress reports these
+// early. If the Director only reads stored results, Do returns nil even if some are missing. Progress reports these
 // cases.
 func (d *Director) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part) error) error {
 	f := &fold{Director: d, Stage: s, key: token(s.Name), take: take, due: covered{{0, s.Size}}, next: 1}
@@ -223,7 +223,7 @@ func (f *fold) declare(ctx context.Context) error {
 	case same:
 		f.Portion = before.Portion
 	case f.stored:
-		f.next = 0 // there is no stored part, or it belongs to another stage
+		f.next = 0 // there is no stored result, or it belongs to another stage
 	default:
 		return fmt.Errorf("stage %s of this campaign differs from the stored one", f.Name)
 	}
@@ -258,7 +258,7 @@ func (f *fold) ended(end *ending) error {
 	return nil
 }
 
-// step counts the parts that are stored, decides whether the stage is over, and puts more portions on the queue.
+// step counts the results that are stored, decides whether the stage is over, and puts more portions on the queue.
 func (f *fold) step(ctx context.Context) (over bool, err error) {
 	for {
 		found, err := f.part(ctx)
@@ -283,12 +283,12 @@ func (f *fold) step(ctx context.Context) (over bool, err error) {
 		return over, err
 	}
 	if f.end != before {
-		return f.step(ctx) // count the remaining parts, unless they were lost
+		return f.step(ctx) // count the remaining results, unless they were lost
 	}
 	return false, f.give(ctx)
 }
 
-// part adds the results of the next stored part, if there is one, and reports whether there was one.
+// part passes the next stored result (a part) to the search, if there is one, and reports whether there was one.
 func (f *fold) part(ctx context.Context) (found bool, err error) {
 	if f.next == 0 {
 		return false, nil
@@ -308,7 +308,7 @@ func (f *fold) part(ctx context.Context) (found bool, err error) {
 	}
 	f.next = m.Sequence + 1
 	p, value, err := f.read(ctx, m)
-	if errors.As(err, new(*strange)) { // The message may have the subject of a real part, which then cannot be stored.
+	if errors.As(err, new(*strange)) { // The message may have the subject of a real result, which then cannot be stored.
 		err = f.c.setAside(ctx, m.Subject, m.Sequence, err)
 		if err == nil && !f.stored {
 			err = f.c.persist(ctx, func(ctx context.Context) error { return f.c.parts.DeleteMsg(ctx, m.Sequence) })
@@ -342,10 +342,10 @@ func (f *fold) part(ctx context.Context) (found bool, err error) {
 	return true, err
 }
 
-// strange is an error that says why a message in the stream of parts is not a valid part.
+// strange is an error that says why a message in the stream of results is not a valid result.
 type strange struct{ error }
 
-// read decodes a part. The error is a *strange if the message is not a part of this stage, or is damaged.
+// read decodes a stored result. The error is a *strange if the message is not a result of this stage, or is damaged.
 func (f *fold) read(ctx context.Context, m *jetstream.RawStreamMsg) (p portion, value []byte, err error) {
 	_, p, err = f.c.parse(parts, m.Subject)
 	if err == nil {
@@ -388,7 +388,7 @@ func (f *fold) over(ctx context.Context) (bool, error) {
 	return f.over(ctx)
 }
 
-// finish ends the stage with the parts that were counted, unless another coordinator has already ended it. It also
+// finish ends the stage with the results that were counted, unless another coordinator has already ended it. It also
 // removes the portions of the stage from the queue.
 func (f *fold) finish(ctx context.Context, reason string) error {
 	text, err := json.Marshal(ending{reason, f.covered})
@@ -467,8 +467,8 @@ func (f *fold) recover(ctx context.Context) error {
 	return f.unreadable(ctx)
 }
 
-// unreadable returns an error that names the first part of the stage that the server has but cannot read because it is
-// damaged on disk. No other part can be stored in its place.
+// unreadable returns an error that names the first result of the stage that the server has but cannot read because it
+// is damaged on disk. No other result can be stored in its place.
 func (f *fold) unreadable(ctx context.Context) error {
 	var subjects map[string]uint64
 	err := f.c.persist(ctx, func(ctx context.Context) error {

@@ -13,29 +13,29 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// These are the headers of messages. The body of a part is its value, as encoded by the worker. The message of a
-// portion has no body.
+// These are the headers of messages. The body of a part's message is the result of a portion, as encoded by the worker.
+// The message of a portion has no body.
 const (
 	headerCampaign = "Fencepost-Campaign" // the ID of the campaign
-	headerLost     = "Fencepost-Lost"     // for a part: why it has no value
-	headerTook     = "Fencepost-Took"     // for a part: the working time of its worker, in nanoseconds
-	headerObject   = "Fencepost-Object"   // for a part: the name of the object that contains the value, if it is large
-	headerSum      = "Fencepost-Sum"      // for a part: the checksum of its subject, body and other headers
+	headerLost     = "Fencepost-Lost"     // in a part: why there is no result
+	headerTook     = "Fencepost-Took"     // in a part: the working time of its worker, in nanoseconds
+	headerObject   = "Fencepost-Object"   // in a part: the name of the object that contains the result, if it is large
+	headerSum      = "Fencepost-Sum"      // in a part: the checksum of its subject, body and other headers
 )
 
 // large is the minimum size, in bytes, of the values that are stored as objects. Servers refuse large messages, by
 // default those above 1 MiB.
 const large = 256 << 10
 
-// partSum returns the checksum of a part's message. The checksum changes if the message is cut short, changed, or
-// copied to another subject.
+// partSum returns the checksum of the message that contains a result. The checksum changes if the message is cut short,
+// changed, or copied to another subject.
 func partSum(subject string, h nats.Header, data []byte) string {
 	text := fmt.Sprintf("%q %q %q %q %q ", subject, h.Get(headerCampaign), h.Get(headerLost), h.Get(headerTook),
 		h.Get(headerObject))
 	return sumOf(append([]byte(text), data...))
 }
 
-// whole returns an error unless the message of a part is exactly what the worker of that part wrote.
+// whole returns an error unless a message that contains a result is exactly what the worker wrote.
 func whole(m *jetstream.RawStreamMsg) error {
 	if m.Header.Get(headerSum) != partSum(m.Subject, m.Header, m.Data) {
 		return errors.New("it is damaged: its checksum does not match its content")
@@ -81,7 +81,7 @@ func (c *Campaign) enqueue(ctx context.Context, stage string, p portion) error {
 	return err
 }
 
-// store stores a part. If the portion already has a part, store keeps that one.
+// store stores a part, the result of a portion. If the portion already has a result, store keeps that one.
 func (c *Campaign) store(ctx context.Context, stage string, p campaign.Part, took time.Duration) error {
 	m := nats.NewMsg(c.subjectOf(parts, stage, portion{p.First, p.Size}))
 	if len(p.Value) < large {
@@ -103,7 +103,7 @@ func (c *Campaign) store(ctx context.Context, stage string, p campaign.Part, too
 	return err
 }
 
-// stored reports whether a portion has a part that can be read.
+// stored reports whether a portion has a result that can be read.
 func (c *Campaign) stored(ctx context.Context, stage string, p portion) (bool, error) {
 	return c.readable(ctx, c.subjectOf(parts, stage, p))
 }

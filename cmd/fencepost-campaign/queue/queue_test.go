@@ -72,7 +72,7 @@ func count(size uint64) func(context.Context, campaign.Hands) (string, error) {
 	}
 }
 
-// tally is the value of a part, and also the sum of parts.
+// tally is the result of one portion, and also the sum of such results.
 type tally struct {
 	Sum, Positions, Lost uint64
 	reasons              string
@@ -213,7 +213,7 @@ func TestACampaignComesToWhatOneProcessDoes(t *testing.T) {
 	if want := expected(t, size); err != nil || got != want {
 		t.Fatalf("%s, %v; want %s", got, err, want)
 	}
-	// Any process gets the same result from the stored parts, and nothing is run again.
+	// Any process gets the same outcome from the stored results, and nothing is run again.
 	again, err := count(size)(t.Context(), c.Stored())
 	if err != nil || again != got {
 		t.Errorf("stored: %s, %v; want %s", again, err, got)

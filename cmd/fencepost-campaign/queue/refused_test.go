@@ -89,7 +89,7 @@ func TestARemovedCampaignIsGone(t *testing.T) {
 	}
 }
 
-// Messages that do not belong to a campaign are set aside, even if they have the subject of one of its parts.
+// Messages that do not belong to a campaign are set aside, even if they have the subject of one of its results.
 func TestMessagesThatNobodyUnderstandsArePutAside(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
@@ -104,7 +104,7 @@ func TestMessagesThatNobodyUnderstandsArePutAside(t *testing.T) {
 		{"fencepost.strange.work.numbers.4.2", "another"},
 		{"fencepost.strange.work.letters.4.2", c.ID},
 		{"fencepost.strange.work.numbers.4.0", c.ID},
-		{"fencepost.strange.parts.numbers.0.7", ""}, // this is the subject of the first part
+		{"fencepost.strange.parts.numbers.0.7", ""}, // this is the subject of the first result
 		{"fencepost.strange.parts.numbers.7.7", "another"},
 		{"fencepost.strange.parts.numbers.299.7", c.ID},
 		{"fencepost.strange.parts.numbers.x.7", c.ID},
@@ -132,7 +132,7 @@ func TestMessagesThatNobodyUnderstandsArePutAside(t *testing.T) {
 	}
 }
 
-// A part that differs from what its worker wrote is set aside, and its portion is run again.
+// A stored result that differs from what its worker wrote is set aside, and its portion is run again.
 func TestDamagedPartsAreMadeAgain(t *testing.T) {
 	t.Parallel()
 	const size = 300
@@ -181,7 +181,7 @@ func TestDamagedPartsAreMadeAgain(t *testing.T) {
 	}
 }
 
-// When its server comes back, a campaign continues with the parts that were stored.
+// When its server comes back, a campaign continues with the results that were stored.
 func TestAServerThatGoesAwayIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "nats")
@@ -315,7 +315,7 @@ func TestAFullServerIsWaitedFor(t *testing.T) {
 	}
 }
 
-// If a stage is ended early, by a user's request or by a rule, every process counts the same parts, and the search
+// If a stage is ended early, by a user's request or by a rule, every process counts the same results, and the search
 // continues with them.
 func TestAStageEndedEarlyIsTheSameForAll(t *testing.T) {
 	t.Parallel()

@@ -33,7 +33,7 @@ type Worker struct {
 type Stored struct {
 	Waiting uint64 // number of portions that are queued or in progress
 	Parts   uint64
-	Bytes   uint64 // size of the parts on the server's disk, in bytes
+	Bytes   uint64 // size of the results on the server's disk, in bytes
 }
 
 // State reads the whole state from the server.

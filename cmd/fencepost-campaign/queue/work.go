@@ -284,7 +284,7 @@ func (h *Hand) giveBack(m jetstream.Msg, s *campaign.Stage, p portion) error {
 func (h *Hand) ack(ctx context.Context, m jetstream.Msg) error {
 	err := m.Ack()
 	if err != nil && ctx.Err() == nil && passing(err) {
-		return nil // the message will be delivered again, and the worker will find that its part is already stored
+		return nil // the message will be delivered again, and the worker will find that its result is already stored
 	}
 	return err
 }
