@@ -34,10 +34,10 @@ type blame struct {
 	acted  bool    // held is the request that took effect too late
 }
 
-// blameFor finds out why a client was late. It may have been paused, one of its requests may have been delayed, or it
-// may have waited for another lock. If none of these explains the lateness, its session may have ended, which no
-// renewal prevents. Otherwise, its work took longer than the rest of the lease, whether or not it tried to renew the
-// lease. (If the grant was delayed, less than the TTL was left when it arrived.)
+// blameFor finds out why a client was late, that is, active for too long. The client may have been paused, one of its
+// requests may have been delayed, or it may have waited for another lock. If none of these explains the lateness, its
+// session may have ended, which renewals cannot prevent. Otherwise, its work took longer than the rest of the lease,
+// whether or not it tried to renew the lease. (If the grant was delayed, less than the TTL was left when it arrived.)
 func (t *judge) blameFor(l lateness) blame {
 	calls := t.calls(l)
 	before, after := t.pauses(l)
@@ -179,8 +179,8 @@ func (t *judge) stretches(p history.Process) (all []stretch) {
 	return all
 }
 
-// wokeLate reports whether a holder had work to do when a stretch of pauses ended. This is so if it acted soon after
-// (within a tenth of the stretch's length), or if its section lasted longer than the declared hold time.
+// wokeLate reports whether a holder had work to do when a stretch of pauses ended. It had if it acted soon after the
+// stretch (within a tenth of its length), or if its section lasted longer than the declared hold time.
 func (t *judge) wokeLate(n int32, from, over int) bool {
 	g := &t.Grants[n]
 	if over == trace.Open || t.Time(g.End)-t.Time(g.OK) > t.History.Header.Hold {

@@ -163,8 +163,8 @@ func (t *judge) restsOn(c *clash, units []history.Process) []record {
 }
 
 // ownerOf returns the attempt that set the key on which window s depends. It can be an earlier attempt of the same
-// client, or the attempt of another client whose key s joined, but not the attempt of the other window. If there is no
-// such attempt, it is the attempt of s itself.
+// client, or an attempt of another client whose key this client joined. It is never the attempt of the other window. If
+// there is no such attempt, it is the attempt of s itself.
 func (t *judge) ownerOf(s, other *trace.Span) history.Attempt {
 	not := t.Grants[other.Grant].Attempt
 	return cmp.Or(t.EarlierKey(s, not), t.JoinedKey(s, not), t.Grants[s.Grant].Attempt)

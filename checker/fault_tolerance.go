@@ -286,8 +286,8 @@ func (t *judge) hurrying(g *trace.Grant, gone int) *trace.Fault {
 	})
 }
 
-// asksOn reports whether a client kept requesting a lock that was free. It is known that the client sent a request in
-// the second half of the bound, and no server had a key of the lock from the acquire's call to end.
+// asksOn reports whether a client kept requesting a lock that was free. Two facts must be known: the client sent a
+// request in the second half of the bound, and no server had a key of the lock from the acquire's call to end.
 func (t *judge) asksOn(a *trace.Ask, end int) bool {
 	call, bound := t.Time(a.Call), t.History.Header.Bound
 	return t.asks(a.Process, call+bound/2, call+bound) && t.isFree(a.Lock, call, end+1)
@@ -333,8 +333,8 @@ func (t *judge) fastest(except *trace.Ask) history.Time {
 }
 
 // firstCall returns the position of the earliest call that may have led to the key that was set at the given position.
-// This is the client's first acquire of the lock after it had set its previous key, or, if it had set none, its first
-// acquire of the lock.
+// This is the client's first acquire of the lock after it had set its previous key. If it had set none, it is the
+// client's first acquire of the lock.
 func (t *judge) firstCall(of *trace.Ask, set int) int {
 	first, after := of.Call, -1 // position at which the previous key was set
 	for _, at := range t.Keys {

@@ -188,7 +188,8 @@ func hasLooked(s *situation) bool {
 
 func partly(s *situation) bool { return s.Shows(history.PartOfOwner) }
 
-// stopsRenewing reports whether a release of one of several holds of the same owner ends the renewal of the others.
+// stopsRenewing reports whether the first release ends the renewal, although an owner that has acquired the lock
+// several times still holds it.
 func stopsRenewing(s *situation) bool { return s.Shows(history.RenewalStops) }
 
 func isExtended(s *situation) bool     { return s.extends }
@@ -231,7 +232,7 @@ func fences(s *situation) bool { return s.Applies(history.Fencing) }
 // that had already expired, or if the lease has no stated end.
 func counted(s *situation) bool { return s.cause.Detail == "" && !s.untold }
 
-// driftingDeadline reports whether the validity was miscounted because a clock had drifted since before the lease
+// driftingDeadline reports whether the validity was miscounted because a clock had already been drifting when the lease
 // began.
 func driftingDeadline(s *situation) bool {
 	return counted(s) && s.offset && against(history.PacesClock)(s)

@@ -56,9 +56,8 @@ type Finding struct {
 	Outcome Outcome
 	Judges  Judges // only for mutual-exclusion
 	// Cause, Remedy and Witness are set if and only if the law is violated. Lock is the lock involved. Holders are the
-	// processes involved, which depend on the law: for example, the holder and the client that entered while it was
-	// inside, the writer of stale data and the writer of newer data, the process that removed a lock and the lock's
-	// owner, or the waiter.
+	// processes involved. Which processes these are depends on the law: for example, two clients that were inside at
+	// the same time, the process that removed a lock and the lock's owner, or the waiter.
 	Cause   Cause
 	Remedy  string
 	Lock    history.Lock

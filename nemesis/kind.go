@@ -37,8 +37,8 @@ type definition struct {
 	check        func(*validator, *Fault)
 
 	// These functions inject the fault. If a fault has no trigger of its own, because it strikes with the message that
-	// it affects, arrange injects it. All other faults begin at their trigger. They end when their duration has ended
-	// or, if a server went down, when it restarts.
+	// it affects, arrange injects it. All other faults begin at their trigger. A fault ends after its duration or, if a
+	// server went down, when the server restarts.
 	arrange, begin, end func(*striker)
 	// endless means that a fault of this kind never ends unless its line specifies a duration.
 	endless bool

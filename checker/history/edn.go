@@ -36,8 +36,8 @@ type EDN struct {
 // and fencing tokens are 64-bit integers, in any form that EDN allows: 1, 1N, 1M, 1.0, 1e3. Clojure's other numbers
 // (1/2, 0x1F, ##NaN) are refused, and so is a map with a repeated key.
 //
-// The events are stored in the spare capacity of room, after its elements, until it is full. The returned history does
-// not include the elements of room.
+// The events are stored after the elements of room, in the same memory as long as its capacity suffices. The returned
+// history does not include the elements of room.
 func DecodeEDN(r io.Reader, room []Event) (*EDN, error) {
 	return decodeEDN(r, room, mostEvents-len(room))
 }

@@ -1,6 +1,6 @@
 package history
 
-// Order is the promise of a fair lock: clients get it in the order in which they ask for it.
+// Order is the promise of a fair lock: clients get the lock in the order in which they ask for it.
 type Order struct {
 	// Slack, in ns, is the maximum time between two requests that may be granted in either order, because they may
 	// reach the servers in either order. A client that asks later must wait for the client that asked first.

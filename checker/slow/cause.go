@@ -217,10 +217,10 @@ func (r *reading) joinedKey(w *window, except history.Attempt) history.Attempt {
 	return ""
 }
 
-// restingOn returns a copy of window w whose attempt is the one on whose key the window depends. Another attempt may
-// have passed its key on, an earlier attempt of the same client may have left its key (see earlierKey), or the window's
-// client may have joined the key of another attempt (see joinedKey). If the window depends on its own key, restingOn
-// returns w itself. The argument other is the attempt of the other window.
+// restingOn returns a copy of window w in which the attempt is replaced by the one that set the key on which w depends.
+// That attempt may have passed its key on, may be an earlier attempt of the same client (see earlierKey), or may be one
+// whose key the client joined (see joinedKey). If w depends on its own key, restingOn returns w itself. The argument
+// other is the attempt of the other window.
 func (r *reading) restingOn(w *window, other history.Attempt) *window {
 	of, joiner := r.earlierKey(w, other), history.Attempt("")
 	if given := r.passedOn(w); given >= 0 {

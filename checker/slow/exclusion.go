@@ -180,7 +180,7 @@ func (r *reading) countWindows(s *section) (n int) {
 	return n
 }
 
-// unstatedDecides reports whether a grant without a recorded window may have overlapped another grant. Such a grant may
+// unstatedDecides reports whether a grant without a recorded window may have overlapped another grant. The grant may
 // have been valid from its call to its release, or until one of its extensions records a window.
 func (r *reading) unstatedDecides() bool {
 	possible := func(s *section) []window {
@@ -330,7 +330,7 @@ func (r *reading) sectionCause(a, b *section) string {
 }
 
 // lossTold returns the reason why a holder lost its key early, if the holder was told of the loss and its lease ended
-// at that time. Otherwise it returns "". It also returns "" if the key ended when it was due, if b had set its key
+// at that time. It returns "" in all other cases: for example, if the key ended when it was due, if b had set its key
 // first, or if the holder is b itself.
 func (r *reading) lossTold(holder, b *section, ended history.Time) string {
 	for _, x := range r.windowOf(holder) {

@@ -8,10 +8,11 @@ import (
 )
 
 // Over reports whether the hold of a key's owner had ended before the change c. If so, another client that checks the
-// key may change it. The hold had ended if the owner had called its release, or if its lease had ended according to
-// what the owner had been told. If the owner had not been told when its lease ends, the hold had ended if the owner had
-// learned of the loss, had crashed, or had not renewed its key for a TTL. If the owner was never granted the lock, the
-// hold had ended if the owner had stopped asking, or had not renewed its key for a TTL.
+// key may change it. The hold had ended in three cases:
+//   - The owner had called its release, or its lease had ended according to what the owner had been told.
+//   - The owner had not been told when its lease ends, and had learned of the loss, had crashed, or had not renewed its
+//     key for a TTL.
+//   - The owner was never granted the lock, and had stopped asking, or had not renewed its key for a TTL.
 func (t *Trace) Over(c Change) bool {
 	e := &t.History.Events[c.At]
 	n, granted := t.Owner[Title{e.Lock, c.Owner}]

@@ -104,9 +104,9 @@ func (t *Trace) Stuck(limit history.Time, most int) []Stuck {
 	return all
 }
 
-// pass applies all turns (beginnings and ends of waits, holds and faults) of one moment. If a lock made no progress
-// before and after them, it made none in between either, unless somebody acquired it or a holder released it. The crash
-// of a holder is no progress for the waiters.
+// pass applies all turns of one moment: beginnings and ends of waits, holds and faults. A lock that made no progress
+// before and after these turns counts as having made none in between, unless somebody acquired it or a holder released
+// it. A holder's crash is no progress for the waiters.
 func (s *standstill) pass(now history.Time, turns []turn, closely bool) {
 	copy(s.before, s.since)
 	for _, u := range turns {

@@ -109,8 +109,8 @@ func (l *layout) place(t *Table, width int) {
 	}
 }
 
-// add puts a range of columns into the last part of the table. If they do not fit, it puts them into a new part. end is
-// the cell at which the last part ended before; add returns the cell at which the last part ends now.
+// add puts a range of columns into the last part of the table. If they do not fit, it puts them into a new part. The
+// argument end is the cell at which the last part has ended so far; add returns the cell at which it ends now.
 func (l *layout) add(t *Table, columns span, end, width int) int {
 	need, last := l.widthOf(t, columns), len(t.Columns)-1
 	if columns.to > last && t.Columns[last].Words {

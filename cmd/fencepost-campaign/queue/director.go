@@ -308,7 +308,7 @@ func (f *fold) part(ctx context.Context) (found bool, err error) {
 	}
 	f.next = m.Sequence + 1
 	p, value, err := f.read(ctx, m)
-	if errors.As(err, new(*strange)) { // The message may have the subject of a real result, which then cannot be stored.
+	if errors.As(err, new(*strange)) { // It may have the subject of a real result, which then cannot be stored.
 		err = f.c.setAside(ctx, m.Subject, m.Sequence, err)
 		if err == nil && !f.stored {
 			err = f.c.persist(ctx, func(ctx context.Context) error { return f.c.parts.DeleteMsg(ctx, m.Sequence) })
