@@ -222,7 +222,7 @@ func (c *pending) isData() bool { return c.f == history.Read || c.f == history.W
 
 // calls lists a holder's requests to the resource and the lock servers. Clients of etcd and ZooKeeper renew in the
 // background. Of these renewals, the list contains at most the one that was still in progress when the lease ended. It
-// does not contain this one if the request that took effect late is the holder's release.
+// does not contain this renewal if the request that took effect late is the holder's release.
 func (t *judge) calls(l lateness) []pending {
 	g := &t.Grants[l.grant]
 	var list []pending

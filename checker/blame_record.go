@@ -92,9 +92,9 @@ func (t *judge) promotion(u history.Process, at int) *trace.Fault {
 	})
 }
 
-// reborn looks at the replica that took over without the victim's key. It returns the fault that ended the replica's
-// process after the key was set, so that the replica had to restart. It returns nil if there is no such fault, or if
-// the servers are members of one service with a replicated log.
+// reborn returns the fault that ended the process of a replica after the victim's key was set. The replica had to
+// restart, and later took over without the key. reborn returns nil if there is no such fault, or if the servers are
+// members of one service with a replicated log.
 func (t *judge) reborn(r *record) *trace.Fault {
 	if t.History.Header.Service.Kind().OneLog {
 		return nil

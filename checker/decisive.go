@@ -398,8 +398,8 @@ func (t *judge) inVain(i int) bool {
 }
 
 // takenOver finds the last takeover before the keepalive at position i. In a takeover, a member of a service becomes
-// the new leader and takes over the leases. The history records this as an extension of each lease that no client
-// requested. takenOver returns the position of the takeover, or -1 if there was none or the event at i is not a
+// the new leader and takes over the leases. The history records this as an extension of each lease, without a request
+// from any client. takenOver returns the position of the takeover, or -1 if there was none or the event at i is not a
 // keepalive.
 func (t *judge) takenOver(i int) int {
 	e := &t.History.Events[i]

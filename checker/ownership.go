@@ -97,7 +97,7 @@ func (t *judge) ownership(f *Finding) {
 }
 
 // ownerSince returns the position at which the owner set the key that the event at the given position removes or
-// extends. It returns -1 if it is unknown.
+// extends. It returns -1 if that position is unknown.
 func (t *judge) ownerSince(at int, owner history.Attempt) int {
 	e := &t.History.Events[at]
 	for i := at - 1; i >= 0; i-- {
@@ -117,8 +117,8 @@ func (t *judge) unexplained(at int32) bool {
 }
 
 // mayChange reports whether another client's request was entitled to change a key. There are three reasons. The owner's
-// hold was over, at least by the server's clock. The key never meant that somebody holds the lock. Or the client holds
-// the key too, and did not shorten the owner's hold.
+// hold was over, at least by the server's clock. The key means that the lock is free. Or the client holds the key too,
+// and did not shorten the owner's hold.
 func (t *judge) mayChange(c trace.Change) bool {
 	return t.History.Events[c.At].Checked == history.CheckedLapse ||
 		t.LooksAtOwner(c) && (t.Over(c) || t.Lapsed(c)) || t.WasOffered(c) || t.Spares(c)
@@ -169,7 +169,7 @@ func (t *judge) trespass(f *Finding, at int, owner history.Attempt) {
 	b.violated(t, cause, story+t.comparison(cause, at), w)
 }
 
-// extending reports whether, before the given position, an attempt had been asked to extend its lock.
+// extending reports whether, before the given position, a client had been asked to extend the lock of an attempt.
 func (t *judge) extending(a history.Attempt, lock history.Lock, at int) bool {
 	return slices.ContainsFunc(t.History.Events[:at], func(e history.Event) bool {
 		return e.F == history.Extend && e.Attempt == a && e.Lock == lock

@@ -258,8 +258,8 @@ func isUncounted(s *situation) bool {
 	return counted(s) && !s.shortened && unlessAgainst(history.SetsClock, history.PacesClock)(s)
 }
 
-// byExtension reports whether a request to extend the key extended it. A request that gives an expiry to a key that was
-// set without one does not count.
+// byExtension reports whether the key was extended by a request for an extension. A request that gives an expiry to a
+// key that was set without one does not count.
 func byExtension(s *situation) bool {
 	return s.extending || s.MayApply(history.Expiry) || !s.StatesMeasures()
 }

@@ -186,7 +186,7 @@ func (k Kind) Draw(d Dice, f *Fault) {
 	k.definition().draw(d, f)
 }
 
-// Placement returns how a verification places faults of this kind.
+// Placement returns the settings with which a verification places faults of this kind.
 func (k Kind) Placement() *Placement { return &k.definition().placement }
 
 // Field is a set of fields of a Fault.

@@ -372,8 +372,8 @@ func (s *striker) awaitOwn(decide func() sim.Interference) {
 	})
 }
 
-// asks checks a message that is identified by its content: it must be one between a client and a process that answers
-// clients.
+// asks checks a message that is identified by its content: it must go from a client to a process that answers clients,
+// or back.
 func (v *validator) asks(f *Fault) {
 	if !f.Trigger.Message.Named() {
 		return

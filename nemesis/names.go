@@ -28,8 +28,8 @@ type Names struct {
 	// Passed lists the points that clients can pass. It is set if the clients are programs that report points; nil
 	// means that clients can pass all points.
 	Passed []sim.Point
-	// Former maps names of requests in earlier versions, in upper case, to the current names. A value that ends in "…"
-	// stands for all current names that begin with it. Faults may use both former and current names.
+	// Former maps the names that requests had in earlier versions, in upper case, to their current names. A value that
+	// ends in "…" stands for all current names that begin with it. Faults may use both former and current names.
 	Former map[string]string
 }
 

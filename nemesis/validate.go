@@ -55,7 +55,7 @@ func accepted(line string, err *ParseError, known *Names) bool {
 	return again == nil || again.Column < err.Column || again.Column >= err.Column+len([]rune(err.Nearest))
 }
 
-// validate returns the first error in f. p has parsed f.
+// validate returns the first error in f. The parser p has parsed f.
 func validate(f Fault, p *parser, known *Names) *ParseError {
 	v := validator{parser: p, known: known}
 	v.fault(&f)

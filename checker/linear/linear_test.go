@@ -166,8 +166,8 @@ func TestARegisterLosesNoUpdate(t *testing.T) {
 }
 
 // updatesByForce implements the definition directly. It reports whether the updates can be put into an order that
-// respects real time and explains what was read. The order contains all updates that are not optional, and any of the
-// optional ones.
+// respects real time and explains what was read. The order contains all updates that are not optional, and any subset
+// of the optional ones.
 func updatesByForce(value string, left []Update) bool {
 	done := true
 	for i, u := range left {

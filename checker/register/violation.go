@@ -70,7 +70,7 @@ func (v *violation) unseen() string {
 // maxAlternatives is the maximum number of values that are tried in place of the value that was read.
 const maxAlternatives = 16
 
-// alternatives returns the values that the operation could have read instead, if it read one register. It returns none
+// alternatives returns the values that the operation could have read instead, if it read one register. It returns nil
 // if the search was cut short.
 func (v *violation) alternatives() (could []string) {
 	found := &v.steps[0]

@@ -296,7 +296,8 @@ func (r *reading) successors(set int, group []history.Process) servers {
 	}
 }
 
-// oneService reports whether the lock servers share a single copy, and a quorum is a majority of them.
+// oneService reports whether the lock servers replicate a single copy of the locks, and a quorum is a majority of the
+// servers.
 func (r *reading) oneService() bool {
 	return len(r.Header.Groups) > 0 && len(r.Header.Groups) < r.Header.Quorum
 }

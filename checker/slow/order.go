@@ -57,9 +57,9 @@ func (r *reading) ownership() Finding {
 }
 
 // mayChange reports whether a request at position i was permitted to change another attempt's key. The request must
-// check the key. In addition, the hold of the key's owner must be over, or must have lapsed, or the key must never have
-// meant that somebody holds the lock. A client that also holds the key may change its expiry without a check if the
-// owner's hold does not become shorter.
+// check the key. In addition, the hold of the key's owner must be over or have lapsed, or the key must mean that the
+// lock is free. A client that also holds the key may change its expiry without a check if the owner's hold does not
+// become shorter.
 func (r *reading) mayChange(i int, owner, by history.Attempt) bool {
 	if r.spares(i, owner, by) {
 		return true
@@ -89,10 +89,10 @@ func (r *reading) spares(i int, owner, by history.Attempt) bool {
 	return e.F == history.KeyProlonged && both && kept >= 0 && r.Events[kept].Until <= e.Until
 }
 
-// offered reports whether the request at position i takes a key that never meant that somebody holds the lock. The
-// client that sent the request must have been asking for the lock. The attempt that had set the key must not have
-// obtained the lock by setting it. There are two cases. The attempt was never granted the lock. Or it took such a key
-// to obtain the lock, and set this key either before that or between its grant and its release.
+// offered reports whether the request at position i takes a key that means that the lock is free, such as a token in a
+// list. The client that sent the request must have been asking for the lock. The attempt that had set the key must not
+// have obtained the lock by setting it. There are two cases: the attempt was never granted the lock; or it took such a
+// key to obtain the lock, and set this key either before that or between its grant and its release.
 func (r *reading) offered(i int, owner, by history.Attempt) bool {
 	e := &r.Events[i]
 	latest := func(of history.Attempt) (s *section) {

@@ -199,7 +199,7 @@ func (t *Trace) LeftFree(turn history.Time, most int) (all []Idle) {
 	return all[:min(most, len(all))]
 }
 
-// queues replays who waits for and who holds each lock.
+// queues replays the history to track who waits for each lock and who holds it.
 type queues struct {
 	t      *Trace
 	waits  []wait

@@ -41,7 +41,7 @@ type call struct {
 	on    Basis
 }
 
-// bases holds what each worker knows about the data.
+// bases holds, for each worker, the value of the data that it knows and bases its next write on.
 type bases struct {
 	number map[worker]int32
 	known  []knowledge
@@ -115,7 +115,7 @@ func (b *bases) Under(lock int32, e *history.Event) Basis {
 	return k.accepted
 }
 
-// call returns the latest call of a write with the given value, or nil if there is none.
+// call returns the worker's latest write call with the given value, or nil if there is none.
 func (k *knowledge) call(value string) *call {
 	n := len(k.calls)
 	switch {

@@ -92,9 +92,9 @@ func emptied(lists [][]int32, n int) [][]int32 {
 }
 
 // Handbacks returns the releases whose effect, or lack of effect, the history shows, in the order of their calls. The
-// header must specify servers, quorum and bound, and the servers must have recorded their keys; otherwise Handbacks
-// returns none. It also returns none if the clients decide when a lease has ended, because a holder may then let its
-// lease end instead of releasing the lock. The list is valid until the next history is read.
+// header must specify servers, quorum and bound, and the servers must have recorded their keys; otherwise the list is
+// empty. It is also empty if the clients decide when a lease has ended, because a holder may then let its lease end
+// instead of releasing the lock. The list is valid until the next history is read.
 func (t *Trace) Handbacks() []Handback {
 	h, header := &t.handbacks, &t.History.Header
 	if h.read {
@@ -228,7 +228,8 @@ func (t *Trace) lendsKeys(n int32) bool {
 	return false
 }
 
-// noteKey updates the keys that are present, and the releases being watched, with the record at a position.
+// noteKey updates the keys that are present, and the releases that are being watched, according to the record at a
+// position.
 func (t *Trace) noteKey(at int32) {
 	h, e := &t.handbacks, &t.History.Events[at]
 	lock, isLock := t.LockNumber[e.Lock]

@@ -19,7 +19,7 @@ var endings = map[string][]string{
 	"isolate":   {"heal"},
 }
 
-// endsOf returns the words that end a fault that begins with f. It returns none if f does not begin a fault.
+// endsOf returns the words that end a fault that begins with f, or nil if f does not begin a fault.
 func endsOf(f history.F) []string {
 	if what, ok := strings.CutPrefix(string(f), "start-"); ok {
 		return []string{"stop-" + what}

@@ -13,7 +13,7 @@ func (t *Trace) forGood(f *Fault) bool {
 }
 
 // withoutQuorum returns a minimal set of permanent faults before the given position that together leave a client no
-// quorum of servers. It returns none if a quorum is left, or if the history does not list the lock's servers.
+// quorum of servers. It returns nil if a quorum is left, or if the history does not list the lock's servers.
 func (t *Trace) withoutQuorum(client history.Process, at int) (faults []*Fault) {
 	if len(t.History.Header.Servers) == 0 {
 		return nil

@@ -84,8 +84,8 @@ func (d *datum) Incomparable(a *Grant, counted bool) bool {
 	return false
 }
 
-// ranks is a set of grants. For most grants, it decides quickly that no grant of the set is later. Only for the others
-// must the set be searched.
+// ranks is a set of grants. For most grants, it decides quickly that no grant of the set is later. It searches the set
+// only for the others.
 type ranks struct {
 	latest history.Time // the latest time at which any grant's request left its client
 	// top holds the grants that no other grant exceeds in both token and decision time. Tokens ascend, times descend.
@@ -118,8 +118,8 @@ func (r *ranks) add(x ranked, since history.Time) {
 	r.top = slices.Replace(r.top, from, i, x)
 }
 
-// exceed reports whether some grant of the set may be later than a given grant. It takes that grant's token, and the
-// times at which it was requested and decided.
+// exceed reports whether some grant of the set may be later than a given grant. The arguments are that grant's token,
+// and the times at which it was requested and decided.
 func (r *ranks) exceed(token history.Token, since, decided history.Time) bool {
 	if decided < r.latest {
 		return true
@@ -144,8 +144,8 @@ func (t *Trace) Rank(at int, lock, n int32) {
 	}
 }
 
-// Superseded finds the first effect whose grant is later than grant n, and returns its index in the lock's effects. It
-// returns -1 if there is none.
+// Superseded finds the first accepted read or write by a grant that is later than grant n. It returns its index in the
+// lock's effects, or -1 if there is none.
 func (t *Trace) Superseded(lock, n int32) int {
 	d, g := &t.Scan.Data[lock], &t.Grants[n]
 	others := &d.ranks[0]

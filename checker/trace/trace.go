@@ -412,7 +412,7 @@ func (t *Trace) crash(i int, e *history.Event) {
 	p.asks, p.releases = p.asks[:0], p.releases[:0]
 }
 
-// Left returns the first position at which the section of a grant may have been over. It may be before the recorded
+// Left returns the first position at which the section of a grant may have ended. It may be before the recorded
 // beginning of the section, but not before the acquire's call.
 func (t *Trace) Left(g *Grant) int { return t.earliest(g.Process, t.Asks[g.Ask].Call, g.End) }
 

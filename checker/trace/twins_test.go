@@ -236,8 +236,8 @@ func someRecords() (all []history.Event) {
 }
 
 // TestKeptKeysAreFoundAsByAWalk compares LastKept and Spares with their simple versions, for each change by each of two
-// attempts. It tries every history of three records, and random histories of eight. In these, two servers record keys
-// of two locks.
+// attempts. It tries every history of three records, and random histories of eight. In these histories, two servers
+// record keys of two locks.
 func TestKeptKeysAreFoundAsByAWalk(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	var tr Trace

@@ -100,7 +100,7 @@ func (t *Trace) WindowsOf(lock, a, b int32) []Span {
 
 // WithUnstated returns the windows of a lock, plus spans for the grants without a recorded window. Such a span covers
 // the time in which the grant may have been valid: from its acquire's call to the first extension that records a
-// window, or to its release. WithUnstated returns none if all grants have recorded windows.
+// window, or to its release. WithUnstated returns nil if all grants have recorded windows.
 func (t *Trace) WithUnstated(l *LockTrace) []Span {
 	var spans []Span
 	for _, n := range l.Grants {
@@ -121,7 +121,7 @@ func (t *Trace) WithUnstated(l *LockTrace) []Span {
 }
 
 // Sections computes, for each lock, its critical sections as spans of positions. A span covers only the time for which
-// the section certainly lasted. If a section may have been over before its recorded beginning, its span ends before it
+// the section certainly lasted. If a section may have ended before its recorded beginning, its span ends before it
 // begins. Such a span overlaps only spans that contain both positions.
 func (t *Trace) Sections() {
 	for i := range t.Locks {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keepBinary stores a program on the disk that contains a folder. It returns a path from which this process can execute
+// keepBinary stores a program on the disk of the given folder. It returns a path from which this process can execute
 // the program until the file is closed. The file has no name, so nothing is left of it when this process is killed. If
 // the file system does not support files without names, the file has a name until it has been opened.
 func keepBinary(folder string, content []byte) (path string, open *os.File, err error) {

@@ -408,7 +408,7 @@ func TestInterruptedExplorationGoesOn(t *testing.T) {
 	}
 }
 
-// folder reads all files in a folder. The keys are the paths relative to the folder.
+// folder returns the contents of all files in a folder, by their paths relative to the folder.
 func folder(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}

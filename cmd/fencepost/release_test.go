@@ -59,7 +59,7 @@ func TestTheChangeLogNamesEachVersion(t *testing.T) {
 	}
 }
 
-// tags lists the versions that have tags in the clone. It returns none if the files are not in a clone.
+// tags lists the versions that have tags in the clone. The list is empty if the files are not in a clone.
 func tags(t *testing.T) []string {
 	t.Helper()
 	out, err := exec.Command("git", "tag", "--list", "v*").Output()

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"fencepost": main, "fencepost-interrupted": interruptedMain})
 }
 
-// TestCommand types the commands of a user and compares what the user sees.
+// TestCommand runs commands as a user would type them, and compares what the user would see with the scripts.
 func TestCommand(t *testing.T) { runScripts(t, testscript.Params{Dir: "testdata/command"}) }
 
 // TestScenario runs scenarios of the catalog with their first seed, and compares each whole report with a golden file.

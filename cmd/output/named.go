@@ -62,7 +62,8 @@ func (f *Files) claim(flag, path string, kind fileKind) error {
 	return nil
 }
 
-// open resolves a path. It returns an error if there is a file that this program has not written.
+// open resolves a path. It returns an error if the path belongs to a folder or to a file that this program has not
+// written.
 func (f *Files) open(path string, kind fileKind) (real string, err error) {
 	if real, err = filepath.Abs(path); err != nil {
 		return "", err

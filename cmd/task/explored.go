@@ -16,8 +16,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// Exploration is one invocation of a command that explores. Its runs may be performed here or elsewhere, or merged from
-// parts. Each finding is shrunk, written and reported.
+// Exploration is one invocation of a command that explores. Its runs may be performed here or elsewhere, or their
+// results may be merged from several records. Each finding is shrunk, written and reported.
 type Exploration struct {
 	output.Frame
 	Scenario *scenarios.Scenario

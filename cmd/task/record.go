@@ -85,7 +85,7 @@ func readRecord(path string, most int64) (text []byte, err error) {
 	return text, err
 }
 
-// ScenarioIn opens the scenario that was run. It takes the scenario in the catalog if that is unchanged, and
+// ScenarioIn opens the scenario that was run. It uses the scenario in the catalog if that is the one that was run, and
 // otherwise the copy in the folder. The given function returns an error if a scenario is not the one that was run.
 func ScenarioIn(dir, name string, matches func(*scenarios.Scenario) error) (*scenarios.Scenario, error) {
 	if s, err := scenarios.Named(name); err == nil && matches(s) == nil {

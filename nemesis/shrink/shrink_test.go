@@ -124,8 +124,8 @@ func checkMinimal(t *testing.T, small nemesis.Plan, fails func(nemesis.Plan) boo
 	}
 }
 
-// A plan may break reply 1 or reply 2 of each of two servers, or no reply of that server, so there are nine plans. The
-// test tries every set of failing plans that includes the largest plan.
+// A plan may break reply 1, reply 2 or no reply of each of two servers, so there are nine plans. The test tries every
+// set of failing plans that includes the largest plan.
 func TestShrinkLeavesNothingThatCanBeSimpler(t *testing.T) {
 	reply := func(server sim.ProcessID, n int) nemesis.Fault {
 		return nemesis.Fault{Kind: nemesis.Break, Target: "client-1", Peer: server, Number: n}

@@ -217,7 +217,7 @@ func OpenCases(group string, reasons []string) (cases []Case) {
 }
 
 // InterruptedCases returns one undecided case if the work was interrupted, so that a CI system shows this. Otherwise,
-// it returns none.
+// it returns nil.
 func InterruptedCases(group string, interrupted bool) []Case {
 	if !interrupted {
 		return nil

@@ -224,7 +224,7 @@ func (h *Hand) make(ctx context.Context, w campaign.Worker, m jetstream.Msg, s *
 }
 
 // keeping calls f, which may take a long time. Meanwhile it prevents the server from delivering the message again. The
-// context of f is canceled if the stage was ended without this portion.
+// context of f is canceled if the stage has ended without this portion's result.
 func (h *Hand) keeping(ctx context.Context, m jetstream.Msg, f func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
