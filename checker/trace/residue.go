@@ -33,8 +33,8 @@ func (r *residue) Reset() {
 	r.next = 0
 }
 
-// note updates the remaining keys with one record. Servers of one unit, such as a master and its replicas, share one
-// entry.
+// note updates the set of remaining keys according to one record. Servers of one unit, such as a master and its
+// replicas, share one entry.
 func (r *residue) note(e *history.Event, unit history.Process) {
 	k := r.there.pointer(place{unit, e.Lock, e.Member})
 	switch {

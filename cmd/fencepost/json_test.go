@@ -17,8 +17,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
-// jsonCalls lists calls of every command that has --json. Together, the calls of a command print every part of its
-// document.
+// jsonCalls lists invocations of every command that has --json. Together, the invocations of a command print every part
+// of its document.
 var jsonCalls = map[string][][]string{
 	"run": {
 		{"run", "kleppmann-gc-pause"}, {"run", "minority-down"}, {"run", "fenced-everysec", "--seeds", "3"},

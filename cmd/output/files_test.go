@@ -114,9 +114,9 @@ func TestOneProcessWritesIntoAFolder(t *testing.T) {
 	take(t, dir)
 }
 
-// TestAKillAtAnyChangeOfTheDisk stops two calls of a command at each change that they make to the disk. Wherever they
-// stop, each checksum that sha256sum would check must agree with its file, and the program must recognize each file as
-// its own. The next call must leave exactly its own files.
+// TestAKillAtAnyChangeOfTheDisk stops two invocations of a command at each change that they make to the disk. Wherever
+// they stop, each checksum that sha256sum would check must agree with its file, and the program must recognize each
+// file as its own. The next invocation must leave exactly its own files.
 func TestAKillAtAnyChangeOfTheDisk(t *testing.T) {
 	killed := errors.New("killed")
 	calls := [][][]File{
