@@ -170,7 +170,7 @@ func TestSmallHistoriesByEveryClock(t *testing.T) {
 // such an extension may have shortened the lease. In the second, several attempts have the same name. In the third, a
 // process is recorded for longer than it is known to have been alive.
 func TestRecordsThatEndEarly(t *testing.T) {
-	rounds := uint64(testkit.Size(4_000, 4_000, 400_000))
+	rounds := uint64(testkit.Size(1_500, 4_000, 400_000))
 	var c Checker
 	r := rand.New(rand.NewPCG(19, 6))
 	seen := map[string]int{}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
 	"github.com/fencepost-sim/fencepost/sim"
@@ -19,6 +20,7 @@ func TestTakingAFaultAwayLeavesTheDelaysOfAllOtherMessages(t *testing.T) {
 	for _, name := range []string{"failover-wait", "semi-sync", "etcd-keepalive-lost", "consensus-under-faults",
 		"zookeeper-listener", "zookeeper-under-faults"} {
 		t.Run(name, func(t *testing.T) {
+			testkit.OneIn(t, 3)
 			t.Parallel()
 			s := named(t, name)
 			s.Network.Delay = sim.Delay{Lo: time.Millisecond, Hi: 9 * time.Millisecond}

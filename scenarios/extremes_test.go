@@ -26,6 +26,7 @@ func TestEveryExtremeOfASettingRuns(t *testing.T) {
 	nth := testkit.Size(48, 12, 1) // by default, a sample is tried, which is another one for each protocol
 	for n, d := range locks.Definitions() {
 		t.Run(string(d.Name), func(t *testing.T) {
+			testkit.OneIn(t, 4)
 			t.Parallel()
 			usual := documentOf(t, minimal[d.Name]+"clients: 3\nwork: {cycles: 2, writes: 1}\nlimit: 60s\n")
 			one := usual.Clone()

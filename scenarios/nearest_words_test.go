@@ -75,19 +75,22 @@ func TestTheNearestWordIsAccepted(t *testing.T) {
 		}
 		texts = append(texts, string(s.Text()))
 	}
-	offered := 0
+	nth, made, offered := testkit.Size(4, 1, 1), 0, 0
 	for _, text := range texts {
 		if _, err := Parse("f.yaml", []byte(text)); err != nil {
 			t.Fatal(err)
 		}
 		for _, at := range scalarWord.FindAllStringIndex(text, -1) {
 			for _, slip := range slips(text[at[0]:at[1]]) {
+				if made++; made%nth > 0 {
+					continue
+				}
 				offered += checkOffers(t, text[:at[0]]+slip+text[at[1]:])
 			}
 		}
 	}
 	t.Logf("%d words were offered for slips in %d files", offered, len(texts))
-	if offered < 500 {
+	if offered < 500/nth {
 		t.Errorf("only %d words were offered", offered)
 	}
 }

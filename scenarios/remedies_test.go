@@ -24,21 +24,13 @@ func TestRemediesAskForNothingThatIsDone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := []*Scenario{drifting}
+	all := []*asWritten{runAsWritten(t, drifting)}
 	for _, name := range Names() {
-		s, err := Named(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, s)
+		all = append(all, catalogueAsWritten(t, name))
 	}
-	for _, s := range all {
-		name := s.Name
-		result, err := NewRunner(s).Run(s.Plan(1))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range checker.Check(result.History).Findings {
+	for _, r := range all {
+		s, name, result := r.scenario, r.scenario.Name, r.result
+		for _, f := range r.verdict.Findings {
 			if f.Outcome == checker.Violated && f.Remedy == "" {
 				t.Errorf("%s: no remedy against %s", name, f.Cause)
 			}

@@ -258,6 +258,7 @@ func judgedWith(t *testing.T, s *Scenario, faults []nemesis.Fault) (all []format
 func TestScenariosComeOutOtherwiseWithFewWordsChanged(t *testing.T) {
 	for _, c := range changes {
 		t.Run(c.scenario, func(t *testing.T) {
+			testkit.OneIn(t, 4)
 			t.Parallel()
 			s := c.changed(t)
 			for i, j := range judgedWith(t, s, s.Faults) {
@@ -275,6 +276,7 @@ func TestScenariosComeOutOtherwiseWithFewWordsChanged(t *testing.T) {
 func TestTheFaultsOfAScenarioDoWhatItShows(t *testing.T) {
 	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {
+			testkit.OneIn(t, 6)
 			t.Parallel()
 			s := named(t, name)
 			own := changesOf(name)

@@ -37,6 +37,7 @@ func withTwoLocks(t *testing.T, d *locks.Definition) *format.Document {
 func TestGivingUpALockDoesNotEndAnother(t *testing.T) {
 	for _, d := range locks.Definitions() {
 		t.Run(string(d.Name), func(t *testing.T) {
+			testkit.OneIn(t, 4)
 			t.Parallel()
 			docs := []*format.Document{withTwoLocks(t, d)}
 			for _, s := range d.Settings {

@@ -35,6 +35,7 @@ func adviceWithin(t *testing.T, ctx context.Context, s *scenarios.Scenario, runs
 // nothing mends the lock, and its result is undecided unless a change was confirmed. For the changes that were tried,
 // the results are the same as without a budget, for any number of workers.
 func TestASearchWithinABudgetSaysWhatItLeftOut(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	s := named(t, "no-elapsed-check")
 	whole, spent := adviceWithin(t, context.Background(), s, 1_000_000, 1)
 	if whole.OutOfBudget || whole.untried() != "" || whole.Standing() != document.Passed {

@@ -18,9 +18,9 @@ import (
 // FENCEPOST_ADVICE contains names of scenarios in the catalog, separated by commas, or is "all". Testing all takes
 // about an hour on one core.
 func TestAdvisedFilesKeepWhatIsPromised(t *testing.T) {
-	seeds, plans, names := someSeeds, 300, []string{"setnx-holder-crash"}
+	seeds, plans, names := someSeeds, testkit.Size(100, 300, 2000), []string{"no-elapsed-check"}
 	if testkit.Full() {
-		seeds, plans = 100, 2000
+		seeds = 100
 		names = []string{"failover-loses-lock", "setnx-expire-crash-between", "get-then-del-race",
 			"single-restart-forgets",
 			"restart-everysec", "no-elapsed-check"}

@@ -55,7 +55,7 @@ func TestAWalkGoesEverywhere(t *testing.T) {
 
 // TestWhatIsKeptShowsTheRun parses the stored file of a run, and checks that it gives the same plan and the same run.
 func TestWhatIsKeptShowsTheRun(t *testing.T) {
-	rounds, nth := testkit.Size(1, 2, 30), testkit.Size(8, 4, 1)
+	rounds, nth := testkit.Size(1, 2, 30), testkit.Size(24, 4, 1)
 	kept, seen := 0, 0
 	Runs(t, rounds, func(r *Run) bool {
 		if seen++; seen%nth > 0 {

@@ -121,6 +121,7 @@ func rediscoveryRow(s stated, e estimate) string {
 // result must agree with the table. With FENCEPOST_FULL=1 all of them are searched for again, which takes half an hour
 // of processor time. FENCEPOST_REDISCOVERY=1 with -update rewrites the table.
 func TestTheSearchFindsWhatTheCatalogueStates(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	file, err := os.ReadFile(rediscoveryFile)
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package corpus
 import (
 	"fmt"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
@@ -15,13 +16,13 @@ import (
 // to a thousand runs per mutant. With FENCEPOST_MUTANTS=1 it performs up to six thousand, which takes eight minutes of
 // processor time.
 func TestEverySingleFaultFindsMutants(t *testing.T) {
-	names := map[string]bool{"plain-del": true, "renewed-no-fence": true, "no-persistence": true}
+	names := []string{"plain-del", "renewed-no-fence", "no-persistence"}[:testkit.Size(1, 3, 3)]
 	caught, budget := 0, 1000
 	if os.Getenv("FENCEPOST_MUTANTS") != "" {
 		budget = 6000
 	}
 	for _, m := range mutants {
-		if !testkit.Full() && !names[m.Name] {
+		if !testkit.Full() && !slices.Contains(names, m.Name) {
 			continue
 		}
 		s, err := m.scenario()

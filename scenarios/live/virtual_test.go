@@ -202,7 +202,7 @@ func TestEqualSeedsGiveEqualRunsOfPrograms(t *testing.T) {
 	command := redisPy(t)
 	s, again := inVirtualTime(t, "fenced-gc-pause", command), inVirtualTime(t, "fenced-gc-pause", command)
 	seen := map[uint64]uint64{}
-	for seed := range uint64(testkit.Size(2, 5, 5)) {
+	for seed := range uint64(testkit.Size(1, 5, 5)) {
 		a, err := planned(t, s, seed, "pause client-1 for 8s after before-write")
 		if err != nil {
 			t.Fatal(err)
@@ -226,7 +226,7 @@ func TestEqualSeedsGiveEqualRunsOfPrograms(t *testing.T) {
 func TestRunsThatTheirLimitEndsAreEqual(t *testing.T) {
 	redisPy(t) // what the program needs
 	s := inVirtualTime(t, "kleppmann-gc-pause", python+" testdata/tasks.py")
-	for n := range uint64(testkit.Size(2, 6, 6)) {
+	for n := range uint64(testkit.Size(1, 6, 6)) {
 		r, err := planned(t, s, 1+repeatEvery*n, "cut client-1 client-2 | resource after acquire-start by client-2",
 			"cut client-1 client-2 | redis-1 after acquire-start by client-2") // each run is performed twice
 		if err != nil || !r.Limited {
@@ -306,6 +306,9 @@ func TestProgramsThatCannotBeClients(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			testkit.OneIn(t, 5)
+			if name == "forks" {
+				testkit.ThoroughOnly(t) // 300 processes
+			}
 			s := inVirtualTime(t, "fenced-gc-pause", c.command)
 			_, err := planned(t, s, 2)
 			var code *scenarios.CodeError

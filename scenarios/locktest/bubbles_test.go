@@ -83,6 +83,7 @@ func TestLeftoversOfARunMakeNoDifferenceToTheNext(t *testing.T) {
 	}
 	for name, use := range uses {
 		t.Run(name, func(t *testing.T) {
+			testkit.OneIn(t, 3)
 			r, here := Explore(t, config(use))
 			if !ok || !here {
 				return

@@ -210,6 +210,7 @@ func TestWhatNoLockSurvivesIsSaidFirst(t *testing.T) {
 			"a lock that everybody has": making(func(*Client) Lock { return open{} })} {
 			sound := name == "a sound lock"
 			t.Run(plan+", "+name, func(t *testing.T) {
+				testkit.OneIn(t, 2)
 				p := examine(t, Config{New: lock, Seeds: testkit.Size(2, 2, 6), Hold: 3 * time.Second, SkipTrial: true,
 					Plan: []string{plan}, Laws: []checker.Law{checker.MutualExclusion, checker.ResourceSafety}})
 				if p == nil {

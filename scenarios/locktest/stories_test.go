@@ -179,7 +179,7 @@ func TestStoriesOfForeignLocks(t *testing.T) {
 			[]string{"random delay"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			testkit.OneIn(t, 3)
+			testkit.OneIn(t, 6)
 			c := test.config
 			c.Seeds, c.Laws = testkit.Size(2, 2, 6), []checker.Law{test.law}
 			c.SkipTrial = true

@@ -140,7 +140,10 @@ func TestEverySettingAsItIs(t *testing.T) {
 		if len(before.Settings) < 15 {
 			t.Errorf("%s has only %d settings", name, len(before.Settings))
 		}
-		for _, s := range before.Settings {
+		for i, s := range before.Settings {
+			if i%testkit.Size(4, 1, 1) > 0 {
+				continue
+			}
 			if s.Value == "" {
 				t.Errorf("%s: %s shows no value", name, s.Key)
 				continue
@@ -335,7 +338,7 @@ func TestWhatIsTakenAlong(t *testing.T) {
 // TestWorks sends a request for each of the longer tasks.
 func TestWorks(t *testing.T) {
 	state := begin(t, "resource-compare-and-set")
-	for _, r := range []request{{Do: "cut"}, {Do: "explore"}, {Do: "advise"}} {
+	for _, r := range []request{{Do: "cut"}, {Do: "explore"}, {Do: "advise"}}[:testkit.Size(2, 3, 3)] {
 		r.State = state
 		a := ask(t, r)
 		if a.Problem != nil || len(a.Done.States) == 0 || a.Done.Report == "" {
