@@ -48,6 +48,7 @@ type Options struct {
 	// so far, and must be set if there is a budget.
 	Budget time.Duration
 	Spent  func() time.Duration
+	// Crew performs the runs. Its Hands are workers created by NewWorker.
 	campaign.Crew
 }
 
@@ -79,6 +80,7 @@ type Advice struct {
 	Interrupted, OutOfBudget bool
 
 	subject *subject
+	rounds  int // number of rounds of confirmations
 }
 
 // Tried is the lock with some changes, and the results of its trials.
@@ -205,7 +207,9 @@ func Try(ctx context.Context, s *scenarios.Scenario, o Options) (*Advice, error)
 			return nil, err
 		}
 	}
-	if a.Base, err = b.asItIs(all); err != nil {
+	a.Base = &Tried{scenario: b.patient(*b.scenario)}
+	err = a.perform(all, "as it is", 0, []job{{Task: asIs}}, []*Tried{a.Base}, func(_ int, t *Tried) { b.breaks(t) })
+	if err != nil {
 		return nil, err
 	}
 	a.Broken, a.Plans = b.broken, b.plans
@@ -272,10 +276,10 @@ func (a *Advice) tryAll(ctx, searching context.Context) error {
 // seem to keep every promise.
 const Confirmed = 3
 
-// confirm sorts the changes and runs the best ones under many more fresh plans. It repeats this until the order no
+// confirm sorts the changes and runs the first ones under many more fresh plans. It repeats this until the order no
 // longer changes.
 func (a *Advice) confirm(ctx context.Context) error {
-	for {
+	for ; ; a.rounds++ {
 		a.rank()
 		list := a.unconfirmed()
 		if len(list) == 0 || ctx.Err() != nil {
@@ -283,14 +287,17 @@ func (a *Advice) confirm(ctx context.Context) error {
 		}
 		// The unchanged lock runs under the same faults. If it also breaks a promise, this does not count against a
 		// change.
-		err := a.subject.worker(a.Base).runFresh(ctx, (1+confirming)*a.Seeds, func() bool { return false })
+		nothing := func(int, *Tried) {}
+		err := a.perform(ctx, "as it is, confirmed", a.rounds, []job{{Task: confirmBase, Tried: a.Base.sent()}},
+			[]*Tried{a.Base}, nothing)
 		if err != nil {
 			return err
 		}
-		_, err = campaign.Do(ctx, a.subject.options.Crew, "confirmed", len(list), func() func(int) (*Tried, error) {
-			return func(job int) (*Tried, error) { return list[job], a.subject.confirm(ctx, a, list[job]) }
-		}, func(int, *Tried) error { return nil })
-		if err != nil {
+		var jobs []job
+		for _, t := range list {
+			jobs = append(jobs, job{Task: confirmThem, Tried: t.sent()})
+		}
+		if err := a.perform(ctx, "confirmed", a.rounds, jobs, list, nothing); err != nil {
 			return err
 		}
 		for _, t := range a.Mending {
@@ -321,8 +328,7 @@ func (a *Advice) unconfirmed() (list []*Tried) {
 // try tries each element of a list of changes. If the elements are pairs, singles contains the results of the single
 // changes, by name. If ctx ends, try returns only the results before the first unfinished element.
 func (a *Advice) try(ctx context.Context, what string, list [][]Change, singles map[string]*Tried) ([]*Tried, error) {
-	var all []*Tried
-	b, cut := a.subject, false
+	b := a.subject
 	wanted := func(changes []Change) []checker.Law {
 		more := slices.DeleteFunc(slices.Clone(b.broken), func(l checker.Law) bool {
 			return slices.ContainsFunc(changes, func(c Change) bool {
@@ -335,13 +341,22 @@ func (a *Advice) try(ctx context.Context, what string, list [][]Change, singles 
 		}
 		return more
 	}
-	_, err := campaign.Do(ctx, b.options.Crew, what, len(list), func() func(int) (*Tried, error) {
-		return func(job int) (*Tried, error) { return b.try(ctx, a.Base, list[job], wanted(list[job])) }
-	}, func(_ int, t *Tried) error {
-		if cut = cut || t == nil; !cut {
-			all = append(all, t)
+	var tried, all []*Tried
+	var jobs []job
+	for _, changes := range list {
+		t := &Tried{Changes: changes, Left: b.broken}
+		tried = append(tried, t)
+		jobs = append(jobs, job{tryThem, t.sent(), wanted(changes)})
+	}
+	cut := false
+	err := a.perform(ctx, what, 0, jobs, tried, func(_ int, t *Tried) {
+		if cut = cut || t == nil; cut {
+			return
 		}
-		return nil
+		if !t.unfit {
+			b.judge(a.Base, t)
+		}
+		all = append(all, t)
 	})
 	return all, err
 }

@@ -97,7 +97,14 @@ func (b *subject) explore(ctx context.Context) (int, error) {
 		b.budget.charge()
 		b.options.Report("runs", e.Done(), e.Size())
 	}
-	if err := e.Run(ctx, b.scenario, b.options.Workers, progress); err != nil {
+	if b.options.Hands == nil {
+		err = e.Run(ctx, b.scenario, b.options.Workers, progress)
+	} else if err = e.RunBy(ctx, b.options.Hands, progress); ctx.Err() != nil {
+		err = nil
+	} else if err == nil && e.Done() < e.Size() {
+		err = fmt.Errorf("only %d of %d runs were completed", e.Done(), e.Size())
+	}
+	if err != nil {
 		return e.Done(), err
 	}
 	if e.Failed.Runs > 0 && e.Failed.Runs == e.Done() {
@@ -152,21 +159,15 @@ func (b *subject) shrunk(p nemesis.Plan, f tallied) (nemesis.Plan, error) {
 	return small, failed
 }
 
-// asItIs runs the unchanged lock and records which promises it breaks.
-func (b *subject) asItIs(ctx context.Context) (*Tried, error) {
-	t := &Tried{scenario: b.patient(*b.scenario)}
+// asItIs runs the unchanged lock and records in t which promises it breaks.
+func (b *subject) asItIs(ctx context.Context, t *Tried) error {
 	w := b.worker(t)
 	err := w.runGiven(ctx, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	for _, law := range b.promised.Laws {
-		if t.Given.violated(law) > 0 {
-			b.broken = append(b.broken, law)
-		}
-	}
-	if t.Left = b.broken; len(b.broken) == 0 {
-		return t, nil
+	if b.breaks(t); len(b.broken) == 0 {
+		return nil
 	}
 	if err = w.runFresh(ctx, b.options.Seeds, func() bool { return false }); err == nil {
 		err = w.runOthers(ctx)
@@ -174,5 +175,16 @@ func (b *subject) asItIs(ctx context.Context) (*Tried, error) {
 	if err == nil {
 		t.Cost, err = b.cost(b.doc)
 	}
-	return t, err
+	return err
+}
+
+// breaks records which promises the unchanged lock t breaks.
+func (b *subject) breaks(t *Tried) {
+	b.broken = nil
+	for _, law := range b.promised.Laws {
+		if t.Given.violated(law) > 0 {
+			b.broken = append(b.broken, law)
+		}
+	}
+	t.Left = b.broken
 }

@@ -323,39 +323,36 @@ func (b *subject) build(t *Tried) *Tried {
 	return t
 }
 
-// try tries some changes together, and stops when they can no longer mend any of the wanted laws. It returns nil if it
-// was interrupted.
-func (b *subject) try(ctx context.Context, base *Tried, changes []Change, wanted []checker.Law) (*Tried, error) {
-	t := &Tried{Changes: changes, Left: b.broken}
+// try tries the changes of t, and stops when they can no longer mend any of the wanted laws. whole reports whether it
+// was not interrupted.
+func (b *subject) try(ctx context.Context, base, t *Tried, wanted []checker.Law) (whole bool, err error) {
 	if b.build(t) == nil {
 		t.unfit = true
-		return t, nil
+		return true, nil
 	}
 	w := b.worker(t)
 	if err := w.runGiven(ctx, wanted); err != nil {
-		return nil, err
+		return false, err
 	}
 	b.judge(base, t)
 	unmended := func() bool {
 		return !slices.ContainsFunc(t.Mended, func(l checker.Law) bool { return b.mends(base, t, l) })
 	}
-	err := w.runFresh(ctx, b.options.Seeds, unmended)
+	err = w.runFresh(ctx, b.options.Seeds, unmended)
 	if err == nil {
 		err = w.runElsewhere(ctx, unmended)
 	}
 	if err == nil && !unmended() {
 		if err = w.runOthers(ctx); err == nil {
-			t.Cost, err = b.cost(b.changed(changes))
+			t.Cost, err = b.cost(b.changed(t.Changes))
 		}
 	}
 	if alone := (*scenarios.CodeError)(nil); errors.As(err, &alone) {
-		return &Tried{Changes: changes, Left: b.broken, unfit: true}, nil
+		*t = Tried{Changes: t.Changes, Left: b.broken, unfit: true}
+		return true, nil
 	}
 	b.judge(base, t)
-	if ctx.Err() != nil {
-		return nil, err
-	}
-	return t, err
+	return ctx.Err() == nil, err
 }
 
 // confirm runs a change under all plans that broke the lock, on the same servers and on others, and under many more
