@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// With the code in this file, other processes can perform most runs of a search for advice: the exploration, the runs of
-// the unchanged lock, the trials of the changes (each change or pair of changes is a job), and the confirmations. The
+// With the code in this file, other processes can perform most runs of a search for advice: the exploration, the runs
+// of the unchanged lock, the trials of the changes (each change or pair of changes is a job), and the confirmations. The
 // plans that break the lock are shrunk by the process that leads the search, because each run depends on the runs
 // before. Which pairs are tried, and what is confirmed, depends on the results of all earlier jobs.
 
@@ -207,8 +207,8 @@ func opened(s *scenarios.Scenario, o Options, read func(any) error) (campaign.Jo
 	}}, nil
 }
 
-// copied returns a copy to which runs can be added without a change of s. A job that is performed twice then begins with
-// the same runs.
+// copied returns a copy to which runs can be added without a change of s. A job that is performed twice then begins
+// with the same runs.
 func (s *sent) copied() *sent {
 	c := *s
 	for _, t := range []*Trial{&c.Given, &c.Elsewhere, &c.Fresh, &c.Others} {
