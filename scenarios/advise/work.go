@@ -13,7 +13,7 @@ import (
 )
 
 // With the code in this file, other processes can perform most runs of a search for advice: the exploration, the runs
-// of the unchanged lock, the trials of the changes (each change or pair of changes is a job), and the confirmations. The
+// of the unchanged lock, the trials of the changes, and the confirmations. Each change or pair of changes is a job. The
 // plans that break the lock are shrunk by the process that leads the search, because each run depends on the runs
 // before. Which pairs are tried, and what is confirmed, depends on the results of all earlier jobs.
 
