@@ -187,6 +187,7 @@ func (b Totals) HTML(p *html.Writer) {
 // labels.
 type Section struct {
 	Heading string
+	Anchor  string // names the section for links on the same page; empty if nothing links to it
 	Body    []Block
 }
 
@@ -200,6 +201,9 @@ func (b Section) Text(p *text.Writer) {
 
 // HTML writes the blocks on a card of their own, with the heading at the top.
 func (b Section) HTML(p *html.Writer) {
+	if b.Anchor != "" {
+		p.Put(html.El("a", html.Attr("id", b.Anchor)))
+	}
 	p.Card(b.Heading, func() {
 		for _, one := range b.Body {
 			one.HTML(p)

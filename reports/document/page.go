@@ -61,6 +61,6 @@ func (d *Document) body(p *html.Writer) {
 		Section{Body: []Block{Notes("stopped", []string{Interruption})}}.HTML(p)
 	}
 	if d.Repeat != "" {
-		Section{"Again", []Block{Command(d.Repeat)}}.HTML(p)
+		Section{Heading: "Again", Body: []Block{Command(d.Repeat)}}.HTML(p)
 	}
 }

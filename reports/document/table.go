@@ -41,6 +41,7 @@ type Row struct {
 	Notes []Paragraph
 	Group string // title of a group of rows; shown if it differs from that of the row before
 	Code  bool   // whether the name is a line of code
+	Link  string // Anchor of the section to which the name links on a page; empty if there is no such section
 	Under bool   // whether the row is a variant of the row before
 }
 
@@ -170,6 +171,8 @@ func (r *Row) name() html.Part {
 		return html.Explained(r.Name, r.Tip)
 	case r.Code:
 		return html.El("code", html.Text(r.Name))
+	case r.Link != "":
+		return html.El("a", html.Attr("href", "#"+r.Link), html.Text(r.Name))
 	}
 	return html.Law(r.Name)
 }

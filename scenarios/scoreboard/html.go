@@ -20,7 +20,7 @@ func (b *Board) Document() *document.Document {
 	var sections []document.Block
 	for i := range b.entries {
 		e := &b.entries[i]
-		row := document.Row{Name: e.Name, Group: e.Language,
+		row := document.Row{Name: e.Name, Link: e.Name, Group: e.Language,
 			Cells: document.Cells(e.shown(), strings.TrimSpace(e.schedules()))}
 		for _, f := range Families {
 			row.Cells = append(row.Cells, document.Cell{Words: e.marks(f.Name)})
@@ -56,7 +56,7 @@ func oneLine(words string) string { return strings.Join(strings.Fields(words), "
 
 // section returns the section about a row.
 func (e *entry) section() document.Section {
-	s := document.Section{Heading: e.Language + ": " + e.Name, Body: []document.Block{e.facts()}}
+	s := document.Section{Heading: e.Language + ": " + e.Name, Anchor: e.Name, Body: []document.Block{e.facts()}}
 	if e.result != nil {
 		for i := range e.result.Findings {
 			s.Body = append(s.Body, e.blocks(&e.result.Findings[i])...)

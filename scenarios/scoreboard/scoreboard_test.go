@@ -275,7 +275,7 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// TestTheWebPageHasEveryRow checks that the HTML page names each row and contains the command that runs the row again.
+// TestTheWebPageHasEveryRow checks that the HTML page has a section about each row, to which the row's name links.
 func TestTheWebPageHasEveryRow(t *testing.T) {
 	b := here(t)
 	var page strings.Builder
@@ -285,6 +285,11 @@ func TestTheWebPageHasEveryRow(t *testing.T) {
 	for _, e := range b.entries {
 		if !strings.Contains(page.String(), e.Language+": "+e.Name+"<") {
 			t.Errorf("the page has no section of %s", e.Name)
+		}
+		for _, part := range []string{`<a href="#` + e.Name + `">`, `<a id="` + e.Name + `">`} {
+			if strings.Count(page.String(), part) != 1 {
+				t.Errorf("%s: the page does not have exactly one %s", e.Name, part)
+			}
 		}
 		if _, err := os.Stat(path.Clean(e.page)); err != nil {
 			t.Errorf("%s: its page is not there: %v", e.Name, err)

@@ -160,7 +160,7 @@ func (b lawSection) HTML(p *html.Writer) { document.Section(b).HTML(p) }
 func (s *Report) Map(l *Law) *Map { return &Map{Sweep: s.Sweep, Scenario: s.Scenario.Name, Law: l} }
 
 func (s *Report) law(l *Law) lawSection {
-	b := lawSection{string(l.Law), append([]document.Block{s.Map(l)}, s.lines(l)...)}
+	b := lawSection{Heading: string(l.Law), Body: append([]document.Block{s.Map(l)}, s.lines(l)...)}
 	for _, e := range l.Edges {
 		b.Body = append(b.Body, s.edge(e)...)
 	}
