@@ -126,6 +126,9 @@ func (x *exploration) family(ctx context.Context, name string) error {
 	}
 	defer guest.Close()
 	defer context.AfterFunc(ctx, guest.Stop)()
+	if s.Within, err = search.Undisturbed(s); err != nil { // once, although several sources of plans need it
+		return err
+	}
 	e, err := search.NewExploration(s, 1, x.row.Seeds, search.Whole)
 	if err != nil {
 		return err

@@ -206,7 +206,7 @@ func (f *Form) Values() string {
 	case Share:
 		parts = append(parts, "share and delay")
 	case Name:
-		parts = append(parts, "letters, digits, `-_.:/`; at most 64")
+		parts = append(parts, "letters, digits, `-_.:/{}`; at most 64")
 	case Mapping:
 		parts = append(parts, "a mapping")
 	}

@@ -80,8 +80,8 @@ func (r *Reader) Slug(n ast.Node) (string, bool) {
 
 // Name reads the name of a lock.
 func (r *Reader) Name(n ast.Node) (string, bool) {
-	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:/"
-	return r.name(n, letters, "letters, digits and - _ . : /")
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:/{}"
+	return r.name(n, letters, "letters, digits and - _ . : / { }")
 }
 
 // name reads a name that consists of the given letters. In messages, the last argument describes these letters.

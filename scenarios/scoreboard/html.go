@@ -5,8 +5,10 @@ import (
 	"path"
 	"strings"
 
+	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/reports/text"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
 // Document returns the page for a web site: the table with all rows, and a section for each row.
@@ -17,6 +19,7 @@ func (b *Board) Document() *document.Document {
 	for _, f := range Families {
 		table.Columns = append(table.Columns, document.Column{Title: f.Name, Words: true})
 	}
+	table.Columns = append(table.Columns, document.Column{Title: "real", Words: true})
 	var sections []document.Block
 	for i := range b.entries {
 		e := &b.entries[i]
@@ -25,6 +28,7 @@ func (b *Board) Document() *document.Document {
 		for _, f := range Families {
 			row.Cells = append(row.Cells, document.Cell{Words: e.marks(f.Name)})
 		}
+		row.Cells = append(row.Cells, document.Cell{Words: e.realMarks()})
 		if e.result != nil {
 			runs += e.result.runs()
 		}
@@ -65,11 +69,10 @@ func (e *entry) section() document.Section {
 	}
 	for n, a := range e.Aimed {
 		words := string(a.Law) + ", " + a.Cause + ", by a fault that was placed by hand. " + oneLine(a.Text)
-		if a.Real != "" {
-			words += " In real time: " + oneLine(a.Real)
-		}
 		s.Body = append(s.Body, document.Paragraph{Words: words}, document.PlanOf([]string{a.Fault}),
 			document.Command(e.runAimed(n)))
+		file, _ := e.AimedScenario(n)
+		s.Body = append(s.Body, e.onReal(a.Law, a.Cause, file)...)
 	}
 	if e.ofGo {
 		s.Body = append(s.Body, document.Paragraph{Words: "What each finding is due to, " +
@@ -91,8 +94,17 @@ func (e *entry) blocks(f *Finding) []document.Block {
 	if seen := e.result.found(f); seen != "" {
 		words += " Schedules: " + seen + "."
 	}
-	return []document.Block{document.Paragraph{Words: strings.TrimSpace(words)}, document.PlanOf(f.Plan),
-		document.Command(e.replay(f))}
+	return append([]document.Block{document.Paragraph{Words: strings.TrimSpace(words)}, document.PlanOf(f.Plan),
+		document.Command(e.replay(f))}, e.onReal(f.Law, f.Cause, path.Join(f.Folder, search.ScenarioFile))...)
+}
+
+// onReal returns the blocks that say what a violation of a law did to a real server. There are none if nobody tried.
+func (e *entry) onReal(law checker.Law, cause, file string) []document.Block {
+	r := e.real(law, cause)
+	if r == nil {
+		return nil
+	}
+	return []document.Block{document.Paragraph{Words: oneLine(r.words())}, document.Command(e.live(file))}
 }
 
 // calls lists, for each family of faults, how close the runs of a row came to breaking the laws that none of them

@@ -2,6 +2,7 @@ package scoreboard
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
 // title is the title of the Markdown page and of the HTML page.
@@ -29,7 +31,8 @@ var legend = []struct{ letter, words string }{
 const introduction = `A schedule is one run of several clients, under faults that were drawn at random. A dot says that no
 schedule broke any of the four promises. That is no proof: the column of schedules says how many there were in all
 families of the row together, and the library's page how many in each. A letter in parentheses says that no random
-schedule broke the promise, but a fault that was placed by hand did. An empty cell was not tried. The order is
+schedule broke the promise, but a fault that was placed by hand did. In the column "real" a letter says that a
+finding of the row broke the promise in real time on a real server, too, by the same cause. An empty cell was not tried. The order is
 alphabetical. A letter does not say that the library is at fault: its page says whether each finding is due to the
 library, its settings, the servers or a limit of all leases.`
 
@@ -77,13 +80,13 @@ under which faults, you can replay each case with one command, and you can corre
 	for _, f := range Families {
 		out.WriteString(" " + f.Name + " |")
 	}
-	out.WriteString("\n|---|---|---|--:|" + strings.Repeat("---|", len(Families)) + "\n")
+	out.WriteString(" real |\n|---|---|---|--:|" + strings.Repeat("---|", len(Families)+1) + "\n")
 	for _, e := range b.entries {
 		fmt.Fprintf(&out, "| [%s] | %s | %s |%s |", e.Name, e.Language, e.shown(), e.schedules())
 		for _, f := range Families {
 			out.WriteString(strings.TrimRight(" "+e.marks(f.Name), " ") + " |")
 		}
-		out.WriteByte('\n')
+		out.WriteString(strings.TrimRight(" "+e.realMarks(), " ") + " |\n")
 		fmt.Fprintf(&links, "[%s]: %s\n", e.Name, e.page)
 	}
 	out.WriteString("\n" + links.String() + b.notTried() +
@@ -227,19 +230,28 @@ func (e *entry) finding(f *Finding) string {
 		words += " A simpler plan may show it too."
 	}
 	return fmt.Sprintf("\n### %s: %s\n\n%s\n```\n%s\n```\n\n    %s\n", f.Law, f.Cause,
-		wrapped(words+" Schedules: "+e.result.found(f)+"."), strings.Join(f.Plan, "\n"), e.replay(f))
+		wrapped(words+" Schedules: "+e.result.found(f)+"."), strings.Join(f.Plan, "\n"), e.replay(f)) +
+		e.confirmed(f.Law, f.Cause, path.Join(f.Folder, search.ScenarioFile))
+}
+
+// confirmed says what a violation of a law did to a real server. It returns "" if nobody tried. The file contains the
+// scenario, relative to the row's folder.
+func (e *entry) confirmed(law checker.Law, cause, file string) string {
+	r := e.real(law, cause)
+	if r == nil {
+		return ""
+	}
+	return "\n" + wrapped(r.words()) + "\n    " + e.live(file) + "\n"
 }
 
 // aimed returns the section of a row's page about hand-written faults. It returns "" if there are none.
 func (e *entry) aimed() string {
 	var out strings.Builder
 	for n, a := range e.Aimed {
-		words := strings.TrimSpace(a.Text)
-		if a.Real != "" {
-			words += " In real time: " + a.Real
-		}
 		fmt.Fprintf(&out, "\n### %s: %s, by an aimed fault\n\n%s\n```\n%s\n```\n\n    %s\n", a.Law, a.Cause,
-			wrapped(words), a.Fault, e.runAimed(n))
+			wrapped(strings.TrimSpace(a.Text)), a.Fault, e.runAimed(n))
+		file, _ := e.AimedScenario(n)
+		out.WriteString(e.confirmed(a.Law, a.Cause, file))
 	}
 	return out.String()
 }

@@ -164,6 +164,21 @@ func (e *entry) marks(family string) string {
 	return marks
 }
 
+// realMarks returns the table cell that says which promises broke on a real server, too: their letters, a dot if none
+// did, or "" if nobody tried.
+func (e *entry) realMarks() string {
+	if len(e.Real) == 0 {
+		return ""
+	}
+	broke := Outcome{}
+	for _, r := range e.Real {
+		if r.Broke {
+			broke.add(r.Law, 1)
+		}
+	}
+	return broke.marks()
+}
+
 // runs returns the total number of schedules in all families.
 func (r *Result) runs() (all int) {
 	for _, o := range r.Outcomes {

@@ -53,8 +53,9 @@ type Row struct {
 	NotTried string        `yaml:"not-tried"`
 	Explains []Explanation `yaml:"explains"`
 	Aimed    []Aimed       `yaml:"aimed"`
-	// Confirmed says which findings were seen in real time on a real server, and with which command.
+	// Confirmed says what else was seen in real time on a real server, and with which command.
 	Confirmed string `yaml:"confirmed"`
+	Real      []Real `yaml:"real"`
 }
 
 // Explanation says which side is responsible for a finding, such as the library, and which lines of its code cause it.
@@ -71,8 +72,23 @@ type Aimed struct {
 	Law    checker.Law `yaml:"law"`
 	Cause  string      `yaml:"cause"`
 	Text   string      `yaml:"text"` // which side is responsible for the violation, and which lines explain it
-	// Real says what this fault did to a real server in real time. It is empty if nobody tried.
-	Real string `yaml:"real"`
+}
+
+// Real says what a finding, or a hand-written fault, did to a real server in real time.
+type Real struct {
+	Law    checker.Law `yaml:"law"`
+	Cause  string      `yaml:"cause"`
+	Server string      `yaml:"server"` // name and version of the server
+	Broke  bool        `yaml:"broke"`  // whether the same law was broken there by the same cause
+	Text   string      `yaml:"text"`   // what happened instead, if Broke is not set
+}
+
+// words says what happened on the real server, and with which command.
+func (r *Real) words() string {
+	if r.Broke {
+		return "In real time, " + r.Server + " broke the same promise by the same cause:"
+	}
+	return "In real time, on " + r.Server + ", it did not break: " + strings.TrimSpace(r.Text)
 }
 
 // ttl is the time to live of every lock.

@@ -154,6 +154,30 @@ func TestFindingsAreExplained(t *testing.T) {
 	}
 }
 
+// TestRealServersRanFindings checks that each statement about a real server is about a finding or a hand-written fault
+// of its row.
+func TestRealServersRanFindings(t *testing.T) {
+	said := 0
+	for _, e := range folders(t) {
+		for _, r := range e.Real {
+			said++
+			is := slices.ContainsFunc(e.Aimed, func(a Aimed) bool { return a.Law == r.Law && a.Cause == r.Cause }) ||
+				e.result != nil && slices.ContainsFunc(e.result.Findings, func(f Finding) bool {
+					return f.Law == r.Law && f.Cause == r.Cause
+				})
+			if !is {
+				t.Errorf("%s: real names %s by %s, which the row did not find", e.Name, r.Law, r.Cause)
+			}
+			if r.Server == "" || r.Broke != (r.Text == "") {
+				t.Errorf("%s: real names no server, or does not say what happened: %+v", e.Name, r)
+			}
+		}
+	}
+	if said < 5 {
+		t.Errorf("only %d findings were run on a real server", said)
+	}
+}
+
 // TestCountsAgreeWithFindings checks that results are consistent. A law is broken if and only if it has a cause. Each
 // cause has a finding unless its run could not be repeated. Each family was explored with as many schedules as the row
 // specifies.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
@@ -105,6 +106,22 @@ func (e *entry) former() bool { return e.result != nil && e.result.Version != e.
 func (e *entry) explore(family string) string {
 	return "fencepost explore scenarios/scoreboard/" + e.Folder() + "/" + family + ".yaml --client '" + e.Client +
 		"' --seeds " + strconv.Itoa(e.Seeds)
+}
+
+// real returns what a violation of a law by a particular cause did to a real server, or nil if nobody tried.
+func (e *entry) real(law checker.Law, cause string) *Real {
+	i := slices.IndexFunc(e.Real, func(r Real) bool { return r.Law == law && r.Cause == cause })
+	if i < 0 {
+		return nil
+	}
+	return &e.Real[i]
+}
+
+// live returns the command that runs a scenario of the row in real time on a real server. The file is relative to the
+// row's folder.
+func (e *entry) live(file string) string {
+	return "fencepost live scenarios/scoreboard/" + e.Folder() + "/" + file + " --servers redis --client '" + e.Client +
+		"'"
 }
 
 // runAimed returns the command that performs the run with the hand-written fault of index n.

@@ -48,7 +48,7 @@ func NewPlans(s *scenarios.Scenario) (*Plans, error) {
 	p := &Plans{scenario: s, Within: s.Within}
 	if p.Within == 0 {
 		var err error
-		if p.Within, err = undisturbed(s); err != nil {
+		if p.Within, err = Undisturbed(s); err != nil {
 			return nil, err
 		}
 	}
@@ -61,8 +61,8 @@ func NewPlans(s *scenarios.Scenario) (*Plans, error) {
 // takes.
 const calm = 1
 
-// undisturbed returns how long the clients work in a run without faults, rounded up to whole milliseconds.
-func undisturbed(s *scenarios.Scenario) (time.Duration, error) {
+// Undisturbed returns how long the clients work in a run without faults, rounded up to whole milliseconds.
+func Undisturbed(s *scenarios.Scenario) (time.Duration, error) {
 	r, err := scenarios.NewRunner(s).Run(nemesis.Plan{Scenario: s.Name, Seed: calm})
 	if err != nil {
 		return 0, fmt.Errorf("%s without faults: %w", s.Name, err)
