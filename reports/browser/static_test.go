@@ -98,7 +98,8 @@ func TestThePageAsFiles(t *testing.T) {
 	file := "file://" + dir + "/index.html"
 	m.visit(t, file, screens[0], func(asked string) bool { return strings.HasPrefix(asked, "file://"+dir) }).until(
 		"a page that is opened as a file does not say what to do",
-		`document.getElementById("problem").textContent.includes("only from a web server")`)
+		`document.getElementById("problem").textContent.includes("only from a web server") && `+
+			`document.getElementById("above").textContent === ""`)
 	host := httptest.NewServer(http.FileServer(http.Dir(dir)))
 	defer host.Close()
 	still := m.visit(t, host.URL+"/", screens[0], func(asked string) bool {

@@ -100,6 +100,7 @@
         dispatchEvent(new CustomEvent("answered", {detail: performance.now() - began}));
         if (done) done();
       } catch (err) {
+        if (!shown) above.replaceChildren(); // it said that the simulator is starting
         byId("problem").textContent = data.served ? "The server cannot be reached (" + err.message + "): start fencepost play again. This page keeps its state; its link works there, too." : err.message;
       }
     }
