@@ -179,8 +179,8 @@ func (f *file) networkFields() []field {
 			"`client-1 -> redis-1: 5ms` is one direction, `client-1 \\| redis-1: 5ms` both"}})
 }
 
-// readLinks parses the delays of single links. It checks the names of processes only if the processes of the run are
-// known.
+// readLinks parses the delays of individual links. It checks the names of processes only if the processes of the run
+// are known.
 func (f *file) readLinks(names *nemesis.Names) {
 	if f.links == nil {
 		return

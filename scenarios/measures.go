@@ -85,9 +85,9 @@ func (s *Scenario) foreignMeasures(seen *requestReader, events []history.Event) 
 	return list, unknown
 }
 
-// settles reports whether the scenario alone determines whether a measure is applied, so that the lock's own code does
-// not matter. If the lock comes from a library, the scenario still determines the clients' work and, if it sets any,
-// the extensions of the lock.
+// settles reports whether the scenario itself, and not the lock's own code, determines whether a measure is applied. If
+// the lock comes from a library, the scenario still determines the clients' work and, if it sets any, the extensions of
+// the lock.
 func (s *Scenario) settles(m history.Measure) bool {
 	switch m {
 	case history.FsyncAlways, history.MinReplicas, history.ComparedWrites:

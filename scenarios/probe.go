@@ -11,10 +11,11 @@ import (
 // moreAsks is the maximum number of times that the probe repeats its request.
 const moreAsks = 3
 
-// prober makes the probe acquire the locks. It repeats an acquire whose result says nothing about the lock. This is the
-// case if a fault struck after the probe had acquired a lock. It is also the case if the probe waited for too long and
-// one of its own messages was in the slow tail of the network's delays. The last acquire waits as long as necessary,
-// because a network that delays everything is a genuine reason for a long wait.
+// prober makes the probe acquire the locks. The probe is a client that checks, at the end of a run, that each lock can
+// still be acquired. An acquire is repeated if its result says nothing about the lock. This is the case if a fault
+// struck after the probe had acquired a lock. It is also the case if the probe waited for too long and one of its own
+// messages was in the slow tail of the network's delays. The last acquire waits as long as necessary, because a network
+// that delays everything is a genuine reason for a long wait.
 type prober struct {
 	*Runner
 	client *client

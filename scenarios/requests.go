@@ -63,7 +63,8 @@ func (r *requestReader) reached(client history.Process, now history.Time) {
 	r.asked[client] = now
 }
 
-// quiet returns Header.Quiet for a run with the given events.
+// quiet returns, for each client, the longest time during which it sent no request for a lock, as Header.Quiet defines
+// it. The events are those of the run.
 func (r *requestReader) quiet(events []history.Event) map[history.Process]history.Span {
 	longest := maps.Clone(r.between)
 	seen := make(map[history.Process]bool)
@@ -81,9 +82,9 @@ func (r *requestReader) quiet(events []history.Event) map[history.Process]histor
 	return longest
 }
 
-// note records what a request shows about a measure. If one request shows that the lock does not apply the measure, no
-// later request changes that. If one request reveals nothing about the measure, no later request can show that the lock
-// applies it.
+// note records whether a request shows that the lock applies a measure. If one request shows that the lock does not
+// apply the measure, no later request changes that. If one request reveals nothing about the measure, no later request
+// can show that the lock applies it.
 func (r *requestReader) note(m history.Measure, s showing) {
 	was, seen := r.shown[m]
 	switch {

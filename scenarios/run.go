@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// Plan returns the plan of the run with the given seed. It contains the scenario's own faults.
+// Plan returns a plan with the given seed and the faults that the scenario itself contains.
 func (s *Scenario) Plan(seed uint64) nemesis.Plan {
 	return nemesis.Plan{Scenario: s.Name, Seed: seed, Faults: s.Faults}
 }
@@ -73,8 +73,8 @@ type Host interface {
 	End() error
 }
 
-// keyNamer is a Host whose locks may be stored under keys with other names. LockOf returns the lock to which a key on
-// the servers belongs.
+// keyNamer is a Host that may store a lock under a key whose name differs from the lock's name. LockOf returns the lock
+// to which a key on the servers belongs.
 type keyNamer interface{ LockOf(key string) history.Lock }
 
 // Cast is a Host that replaces a scenario's clients and servers. Virtual time may pass while its method Begin runs. The
@@ -86,7 +86,7 @@ type Cast interface {
 	// Server returns the server that takes the place of own in the run. own is a simulated lock server or the simulated
 	// Sentinel.
 	Server(id sim.ProcessID, own sim.Server) sim.Server
-	// Foreign reports whether the clients are programs that use locks whose code is unknown to Fencepost.
+	// Foreign reports whether the clients are programs whose lock code is unknown to Fencepost.
 	Foreign() bool
 }
 
@@ -208,8 +208,8 @@ func (r *Runner) ReportSent(on bool) { r.sent = on }
 // probe starts. If f is nil, runs call nothing. The runs themselves do not change.
 func (r *Runner) Watch(f func(sim.Moment)) { r.watch = f }
 
-// beginWatch makes the world call r.watch at each moment at which a fault can make a difference, until the probe
-// starts.
+// beginWatch makes the world call r.watch at each moment at which a fault can make a difference, until the probe at the
+// end of the run starts.
 func (r *Runner) beginWatch() {
 	if r.watch == nil {
 		return

@@ -40,7 +40,8 @@ type Scenario struct {
 	Promise  checker.Promise // default: all laws except those that Expect names as violated or any
 	Shown    []checker.Law   // laws that some run must exercise: those promised explicitly, or expected to hold
 	Limit    time.Duration   // in simulated time; default 120 s
-	// Bound is the maximum time for an uncontended acquire or release; default the lock's TTL plus [Servers.silence].
+	// Bound is the maximum time for an uncontended acquire or release. The default is the lock's TTL plus
+	// [Servers.silence].
 	Bound  time.Duration
 	Expect format.All
 }

@@ -123,7 +123,7 @@ func (f *starterFile) offer(indent, path, standard string) {
 	f.line("%s#%s: %s", indent, key, standard)
 }
 
-// count returns the number of servers in the file.
+// count returns the number of servers that the starter file specifies.
 func (f *starterFile) count() int {
 	switch {
 	case f.cluster():

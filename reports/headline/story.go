@@ -84,7 +84,8 @@ func (s *story) inside() string {
 	return words + " for a moment"
 }
 
-// recorded returns the earliest time at which the recording of a holder ends.
+// recorded returns the time at which the first recording of a holder ends. It returns history.Never if no such
+// recording ends.
 func (s *story) recorded() history.Time {
 	until := history.Never
 	for _, p := range s.f.Holders {

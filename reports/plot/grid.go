@@ -13,7 +13,7 @@ type Grid struct {
 // Side is a side of a square. It leads from the point with index Point to the next point along an axis: 0 is X, 1 is Y.
 type Side struct{ Point, Axis int }
 
-// corner is a corner of a square or, if cross is set, a crossing.
+// corner is a corner of a square or, if cross is set, a crossing (see Grid).
 type corner struct {
 	Point
 	rank  int

@@ -41,7 +41,7 @@ type Diagram struct {
 	Columns, Rows int
 }
 
-// Axis is the horizontal or the vertical axis.
+// Axis is the horizontal or the vertical axis of a diagram.
 type Axis struct {
 	Label    string
 	Min, Max float64 // the values at its two ends
@@ -90,7 +90,7 @@ type Line struct {
 // Shape is the shape of a mark.
 type Shape uint8
 
-// The shapes, in the order of the legend.
+// These are the shapes of marks, in the order of the legend.
 const (
 	Disc Shape = iota
 	Triangle

@@ -20,8 +20,8 @@ type svg struct {
 // SVG draws the diagram with the given size in points.
 func (d *Diagram) SVG(width, height float64) string { return d.svg(width, height, false) }
 
-// OnPage draws the same picture for a page. The style sheet of the page must define a variable --plot-NAME for each
-// ink.
+// OnPage is like SVG, but draws the diagram for an HTML page. The style sheet of the page must define a variable
+// --plot-NAME for each ink.
 func (d *Diagram) OnPage(width, height float64) string { return d.svg(width, height, true) }
 
 func (d *Diagram) svg(width, height float64, onPage bool) string {

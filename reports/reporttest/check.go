@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// LongCommand is a command that is too long for one line of any text.
+// LongCommand is a command that does not fit on one line of a report.
 const LongCommand = `fencepost run '/a/rather long/path/to the/folder/of scenarios/my-lock.yaml' ` +
 	`--seed 18446744073709551615 --vary 'restart=8s..11s/1s' --out found/here`
 

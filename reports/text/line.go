@@ -22,7 +22,7 @@ import "strings"
 // same.
 type Style uint8
 
-// The styles.
+// These are the styles of text on a terminal.
 const (
 	Plain Style = iota
 	Bold

@@ -281,7 +281,7 @@ func (a *arranger) leave(pos int, e *history.Event) {
 	delete(a.sections, key)
 }
 
-// cutAt truncates windows so that they contain nothing after the given instant.
+// cutAt truncates time windows so that they contain nothing after the given instant.
 func cutAt(ws []window, at history.Time) []window {
 	kept := ws[:0]
 	for _, w := range ws {

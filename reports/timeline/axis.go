@@ -84,7 +84,7 @@ func (c *chart) levels(s *scale) (levels map[int]int, fit bool) {
 	return levels, fit
 }
 
-// pinRows returns the height of all rows of witness numbers.
+// pinRows returns the total height of the rows of witness numbers.
 func (c *chart) pinRows() int {
 	rows := 0
 	for _, level := range c.pinLevels() {

@@ -251,7 +251,7 @@ func (c *chart) unseen(pos int) bool {
 	return (e.Process == probe || c.lanes.holder(e.Of) == probe) && c.numbers[pos] == 0
 }
 
-// rangeAround returns a range of n events with the witness in its middle.
+// rangeAround returns a range of n events, with the witness near its middle.
 func (c *chart) rangeAround(n int) (first, last int) {
 	events := len(c.lanes.history.Events)
 	lo, hi := events, -1

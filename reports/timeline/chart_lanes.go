@@ -219,8 +219,8 @@ func (c *chart) clashes(y, height int) {
 	c.Shapes = append(shades, c.Shapes...) // draw the shades behind everything else
 }
 
-// meeting is the overlap of a section with earlier sections during which it should not have begun. who is a phrase
-// about these sections.
+// meeting is the overlap of a section with earlier sections during which it should not have begun. who describes these
+// sections in words.
 type meeting struct {
 	until history.Time
 	who   string

@@ -16,7 +16,7 @@ import (
 //go:embed chart.js
 var Script string
 
-// script is what a page with one picture needs so that the reader can zoom and pan.
+// script is the JavaScript that a page with one picture needs so that the reader can zoom and pan.
 var script = Script + "timeline();\n"
 
 // The buttons above the picture. witnessButton exists only if there is a witness.
@@ -216,7 +216,7 @@ func (c *chart) legend() html.Part {
 	return html.All(html.All(all...), html.If(len(c.Pins) > 0, item("number", "1", "witness")))
 }
 
-// has reports whether a shape of the class is drawn.
+// has reports whether a shape of the given class is drawn.
 func (c *chart) has(class string) bool {
 	return slices.ContainsFunc(c.Shapes, func(s shape) bool { return slices.Contains(strings.Fields(s.Class), class) })
 }

@@ -186,8 +186,8 @@ func involved(l *Lanes, shown []row) (all, part []int) {
 	return all, part
 }
 
-// keyLocks returns the locks whose keys get a column: all locks if there are only a few, otherwise the lock of the
-// witness.
+// keyLocks returns the locks whose keys get a column: all locks if there are only a few, otherwise only the lock that
+// the witness is about.
 func keyLocks(l *Lanes, shown []row) []history.Lock {
 	if len(l.locks) <= mostLocks {
 		return l.locks

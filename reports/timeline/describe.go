@@ -29,7 +29,8 @@ type describer struct {
 	// script that increments a counter and then sets the expiry. It maps the event that set the key to the time at
 	// which the key expires.
 	Bounded map[*history.Event]history.Time
-	// Registers is the number of registers in a history of operations on registers, which has no locks.
+	// Registers is the number of registers, if the history consists of operations on registers. Such a history has no
+	// locks.
 	Registers int
 	Long      bool // whether to include nonessential details: tokens, servers, deadlines
 }

@@ -20,13 +20,13 @@ func (s *storyline) fold() {
 	}
 }
 
-// isEntry reports whether a row shows a client entering its section.
+// isEntry reports whether a row shows a client entering its critical section.
 func (l *Lanes) isEntry(r *row) bool {
 	e := &l.history.Events[r.pos]
 	return r.other == nil && e.Process != history.Nemesis && e.F == history.Acquire && e.Type == history.OK
 }
 
-// ordinary reports whether an event is of a kind that is normal in a section without problems.
+// ordinary reports whether an event is of a kind that is normal in a critical section without problems.
 func ordinary(e *history.Event) bool {
 	switch e.F {
 	case history.Acquire, history.Extend, history.Release:

@@ -61,8 +61,8 @@ func (r *row) add(pos int) {
 	r.pos = pos
 }
 
-// The weights of rows. Events that a reader needs in order to follow the run weigh more than events that can be
-// inferred from others.
+// These are the weights of rows. Events that a reader needs in order to follow the run weigh more than events that can
+// be inferred from others.
 const (
 	weightProof   = 1000
 	weightFault   = 90
@@ -381,8 +381,9 @@ func fill(order []int, rows []row, first, last, enough int) []int {
 	return order
 }
 
-// farness returns how much the weight of a row is reduced because the row is the given number of rows away from the
-// witness. The weight of a fault is never reduced to zero, because a fault may show its effect long after it struck.
+// farness returns by how much to reduce the weight of a row that is the given number of rows away from the witness (the
+// events that demonstrate the violation). The weight of a fault is never reduced to zero, because a fault may show its
+// effect long after it struck.
 func farness(r *row, rows int) int {
 	if r.weight == weightFault {
 		return min(4*rows, weightFault-weightLeast)

@@ -162,8 +162,8 @@ func filter[T any](list []T, keep func(*T) bool) (kept []T) {
 	return kept
 }
 
-// lightest returns the weight from which omitted rows are counted. It is the weight of the lightest row shown. So if a
-// timeline shows routine rows, it also says how many routine rows it omits.
+// lightest returns the minimum weight of the omitted rows that a timeline counts: the weight of the lightest row shown.
+// So a timeline that shows routine rows also says how many routine rows it omits.
 func lightest(shown []row) int16 {
 	least := int16(weightStep)
 	for _, r := range shown {
@@ -190,8 +190,8 @@ func breakLength(shown []row) history.Time {
 	return max(10*gaps[len(gaps)/2], 1e7)
 }
 
-// drawing is the state of drawing a table row by row. leased records which leases were running in the previous row, by
-// lane and track.
+// drawing is the state of a table while it is drawn row by row. leased records which leases were running in the
+// previous row, by lane and track.
 type drawing struct {
 	*table
 	near   *Lanes // the lanes reduced to what the rows show

@@ -74,10 +74,10 @@ func (c *chart) visible(s *scale, from, to history.Time) bool {
 	return from > to || (s.place(to)-s.place(from))*float64(c.Right-c.Left) >= leastVisible
 }
 
-// mostMarks is the maximum number of round instants that are marked on a true scale.
+// mostMarks is the maximum number of round times that are marked on a true scale (see linearScale).
 const mostMarks = 12
 
-// rounds lists the round instants for a true scale: multiples of 1, 2 or 5 times a power of ten.
+// rounds lists the round times to mark on a true scale (see linearScale): multiples of 1, 2 or 5 times a power of ten.
 func (c *chart) rounds() (list []history.Time) {
 	least := float64(c.to-c.from) / mostMarks
 	step := math.Pow(10, math.Floor(math.Log10(least)))

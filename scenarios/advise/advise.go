@@ -127,8 +127,8 @@ type Trial struct {
 	GivenUp  int // number of acquires that failed
 }
 
-// wasMet returns the number of runs in three trials: under the faults that broke the unchanged lock, under the same
-// faults on other servers, and under fresh faults.
+// wasMet returns the total number of runs in three trials of t: under the faults that broke the unchanged lock, under
+// the same faults on other servers, and under fresh faults.
 func (t *Tried) wasMet() int { return t.Given.Runs + t.Elsewhere.Runs + t.Fresh.Runs }
 
 // violated returns the number of runs in which a law was violated.
@@ -313,9 +313,8 @@ func (a *Advice) rank() {
 	slices.SortStableFunc(a.Mending, a.compare)
 }
 
-// unconfirmed returns the changes that have yet to be confirmed. It considers only the first elements of Mending, at
-// most as many as the constant Confirmed says. Among them, it returns the best change, and each other change that seems
-// to keep every promise.
+// unconfirmed returns the changes that have yet to be confirmed. It considers only the first Confirmed elements of
+// Mending. Among them, it returns the best change, and each other change that seems to keep every promise.
 func (a *Advice) unconfirmed() (list []*Tried) {
 	for i, t := range a.Mending[:min(Confirmed, len(a.Mending))] {
 		if !a.confirmed(t) && (i == 0 || a.seemsToKeep(t)) {

@@ -119,8 +119,8 @@ func (b *subject) changes() (list []Change) {
 	return list
 }
 
-// inForce returns the form of a key, and the key's current value for the first client. ok is false if the lock does not
-// have the key.
+// inForce returns the format of a setting, and the setting's current value for the first client. ok is false if the
+// lock does not have the setting.
 func (b *subject) inForce(v scenarios.Variable) (form format.Form, now format.Value, ok bool) {
 	c := &b.scenario.Clients[0]
 	name, of := strings.CutPrefix(v.Path, "lock.")

@@ -23,10 +23,10 @@ const (
 	castingDraws = 500
 )
 
-// castings returns the counterparts to try for some faults. If the servers did not change, the list has one element,
-// nil. Otherwise, the first element keeps faults on the same servers as far as possible, and spares the added servers.
-// In the second element, each added server is also struck by the faults of one of the old servers. The other elements
-// are drawn at random. If there are few possibilities, all of them occur.
+// castings returns the ways to transfer the given faults from the old servers to the changed servers. If the servers
+// did not change, the list has one element, nil. Otherwise, the first element keeps faults on the same servers as far
+// as possible, and spares the added servers. In the second element, each added server is also struck by the faults of
+// one of the old servers. The other elements are drawn at random. If there are few possibilities, all of them occur.
 func castings(faults []nemesis.Fault, before, after nemesis.Names) (list []counterparts) {
 	if slices.Equal(before.Servers(), after.Servers()) {
 		return []counterparts{nil}
@@ -141,8 +141,8 @@ func (c *casting) assign() []int {
 	return roles
 }
 
-// shared assigns the roles as assign does, and also gives each added member the role of an old member: the first added
-// member that of the first old member, and so on.
+// shared assigns the roles as assign does, and then gives each added member the role of an old member: the first added
+// member gets the role of the first old member, and so on.
 func (c *casting) shared() []int {
 	roles := c.assign()
 	for i := c.before; i < c.after; i++ {
@@ -153,7 +153,8 @@ func (c *casting) shared() []int {
 	return roles
 }
 
-// draw assigns the roles at random.
+// draw returns a randomly chosen role for each member after the change. If c.same is set, it returns the roles that
+// assign chooses.
 func (c *casting) draw(s *sim.Stream) []int {
 	if c.same {
 		return c.assign()

@@ -57,7 +57,7 @@ func (b *subject) patient(s scenarios.Scenario) *scenarios.Scenario {
 	return &s
 }
 
-// patience is the time for which a run may last, as a multiple of the scenario's time limit.
+// patience is the maximum duration of a run, as a multiple of the scenario's time limit.
 const patience = 2
 
 // run runs a plan, judges the run and adds the result to a trial. If the clients' own program fails in the run, every
@@ -111,7 +111,8 @@ func (w *worker) runGiven(ctx context.Context, until []checker.Law) error {
 	return nil
 }
 
-// elsewhereEach is the maximum number of castings per plan that runElsewhere tries, not counting the first casting.
+// elsewhereEach is the maximum number of castings (assignments of faults to the changed servers) that runElsewhere
+// tries for each plan, not counting the first casting.
 const elsewhereEach = 3
 
 // runElsewhere runs the same plans with their faults moved to other servers, until stop returns true.

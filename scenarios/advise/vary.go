@@ -60,7 +60,8 @@ var lengths = []float64{0.5, 1.5, 2, 3, 4, 6}
 // systematic is the number of variations that are not drawn at random.
 var systematic = len(sim.Points) + len(lengths)
 
-// shift is the delay that one step of the first variations adds to a fault that strikes at a given time.
+// shift is the time unit of the first variations: variation i delays a fault that strikes at a given time by i of these
+// units.
 const shift = 2 * time.Millisecond
 
 // lengthened returns a duration multiplied by a factor, truncated to whole milliseconds. It returns the duration

@@ -73,7 +73,8 @@ func (s *Strikes) CountPlanned(faults []Planned, plan []nemesis.Fault, h *histor
 	}
 }
 
-// Strikes finds out which faults struck, for one run after another. The zero value is ready to use.
+// Strikes finds out which faults of a plan struck in a run. It can be used for several runs, one after another. The
+// zero value is ready to use.
 type Strikes struct {
 	plan   []nemesis.Fault
 	lines  []string // lines of the plan's faults, as a history records them

@@ -28,8 +28,8 @@ func (c Crew) Report(what string, done, of int) {
 	}
 }
 
-// Do runs jobs in this process like InOrder, and reports progress each time it has passed a result to take. Jobs that
-// other processes can also perform are a Work.
+// Do runs jobs in this process like InOrder, and reports progress each time it has passed a result to take. To let
+// other processes perform jobs as well, use a Work.
 func Do[R any](ctx context.Context, c Crew, what string, n int, start func() func(job int) (R, error),
 	take func(job int, r R) error) (done int, err error) {
 	return InOrder(ctx, c.Workers, n, start, func(job int, r R) error {

@@ -18,8 +18,8 @@ type Part struct {
 	First uint64 `json:"first"`
 	Size  uint64 `json:"size"`
 	Value []byte `json:"value"` // encoded by the worker
-	// Lost is the reason why there is no result for the positions, for example because they crashed their workers. It
-	// is empty if there is a result.
+	// Lost explains why there is no result for these positions, for example that they crashed their workers. It is
+	// empty if there is a result.
 	Lost string `json:"lost,omitempty"`
 }
 

@@ -27,7 +27,8 @@ import (
 )
 
 // Subjects returns the scenarios of the catalog and the mutants and sound locks of the corpus. A sound lock violates a
-// law only under faults that it excludes. All tests of a process share these scenarios, so no test may change them.
+// law only under faults that its own scenario rules out. All tests of a process share these scenarios, so no test may
+// change them.
 func Subjects(t testing.TB) []*scenarios.Scenario {
 	t.Helper()
 	list, err := everySubject()

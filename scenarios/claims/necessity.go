@@ -29,8 +29,9 @@ type Necessity struct {
 	again  *single.Trials // performs runs of the story's scenario
 }
 
-// NewNecessity returns a Necessity that adds false statements to wrongs. The kind of such a statement begins with "in
-// vain" if a fault is named unnecessarily, and with "missing" if a fault should have been named.
+// NewNecessity returns a Necessity, which adds the false statements that it finds to wrongs. The kind of such a
+// statement begins with "in vain" if a fault is named unnecessarily, and with "missing" if a fault should have been
+// named.
 func NewNecessity(t testing.TB, wrongs *Wrongs) *Necessity { return &Necessity{t: t, wrongs: wrongs} }
 
 // Story checks the faults that a story's explanation names. It also adds to the story the trials that a report would
@@ -190,8 +191,8 @@ func (n *Necessity) judgeWithout(s *Story, seed uint64, drop ...int) checker.Fin
 	return v.Of(s.Law)
 }
 
-// neededTogether reports whether fault i belongs to a minimal group of named faults. Without the whole group the
-// violation does not occur; without only a part of the group it does.
+// neededTogether reports whether fault i belongs to a minimal group of named faults that matter together: the violation
+// does not occur if the whole group is left out, but still occurs if only a part of the group is left out.
 func neededTogether(i int, named []int, without func(...int) bool) bool {
 	if !without(named...) {
 		return false

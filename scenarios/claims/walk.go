@@ -97,8 +97,8 @@ func (w *Walk) Plan(seed uint64) nemesis.Plan {
 	}
 }
 
-// tries is the maximum number of lines that are drawn to find one that the scenario accepts. This is enough even for a
-// kind of fault with two names, if only one random pair of names in twenty is accepted.
+// tries is the maximum number of fault lines that are drawn until the scenario accepts one. This is enough even if the
+// line contains two names and the scenario accepts only one in twenty random pairs of names.
 const tries = 300
 
 // fault draws a fault of the kind with the given usage line. It returns false if the scenario accepts no such fault.

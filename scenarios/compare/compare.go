@@ -144,7 +144,7 @@ func Locks(ctx context.Context, o Options) (*Comparison, error) {
 	return c, nil
 }
 
-// NewWorker returns a worker for the comparison, as Options.Hands need it. One job runs one scenario with all seeds.
+// NewWorker returns a worker for the comparison, for use by Options.Hands. One job runs one scenario with all seeds.
 func NewWorker() campaign.Worker {
 	return campaign.NewWorker(func(_ string, spec func(any) error) (campaign.Jobs, error) {
 		var runs int

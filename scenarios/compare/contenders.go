@@ -286,7 +286,8 @@ func (c *Contender) survival(t Trouble, fencing bool) Written {
 	return Written{name, b.String()}
 }
 
-// timing returns the scenario for the timing figures: consecutive cycles with empty critical sections.
+// timing returns the scenario that produces the timing figures: the clients acquire and release a lock repeatedly, with
+// empty critical sections.
 func (c *Contender) timing(clients, cycles int) Written {
 	name := fmt.Sprintf("compare-%s-%d-clients", c.Name, clients)
 	what := fmt.Sprintf("%s. %d clients acquire and release one lock repeatedly, without pauses.", c.Title, clients)

@@ -81,7 +81,8 @@ func (t timingJSON) MarshalJSON() ([]byte, error) {
 	return append(object, rest[1:]...), nil
 }
 
-// survivalJSON is a cell. If the cell was not run, it contains only the fault and the reason.
+// survivalJSON is the JSON form of a cell of the survival table. If the cell was not run, it contains only the fault
+// and the reason.
 type survivalJSON struct {
 	Fault    string                          `json:"fault"`
 	Fencing  bool                            `json:"fencing"`

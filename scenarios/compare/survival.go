@@ -35,8 +35,8 @@ func (r *Report) survivalTable() document.Table {
 	return t
 }
 
-// marks returns a mark for each pair of a trouble and a law. If the lock was not run under a trouble, there is one mark
-// for this trouble instead. Only the law that decides survival has a colored mark.
+// marks returns a mark for each combination of a trouble and a law. If the lock was not run under a trouble, there is
+// one mark for this trouble instead. Only the law that decides survival has a colored mark.
 func (r *Report) marks(l *Lock, fencing bool) (all []document.Cell) {
 	for _, trouble := range r.Troubles {
 		i := slices.IndexFunc(l.Survival, func(s Survival) bool {

@@ -32,8 +32,9 @@ type Rare struct {
 // this one.
 type Struck struct {
 	Fault nemesis.Fault
-	// Places counts replacements by the same fault at other times, spread evenly over the run. A fault of one message
-	// is moved to other messages, spread evenly over the fault-free run.
+	// Places counts the trials in which the fault was replaced by the same fault at another time. These times are
+	// spread evenly over the run. A fault of one message is moved to other messages, spread evenly over the fault-free
+	// run.
 	Places Tries
 	Drawn  Tries // replacements by faults of the same kind, drawn from the mix
 }
@@ -47,7 +48,7 @@ const (
 	tries      = 200  // maximum number of replacements of each kind
 )
 
-// explain finds out why the mutants that take the most runs are seldom caught.
+// explain finds out why the mutants that take the most runs to catch are seldom caught.
 func (c *Corpus) explain(ctx context.Context) error {
 	list := c.caught()
 	slices.SortStableFunc(list, func(a, b MutantResult) int {
@@ -108,8 +109,8 @@ type striker struct {
 	err      error
 }
 
-// breaks reports whether a plan violates the given law for the given cause. It returns false if the mix excludes a
-// fault of the plan.
+// breaks reports whether a run of the plan violates the same law for the same cause as in the search. It returns false
+// if the mix excludes a fault of the plan.
 func (t *striker) breaks(p nemesis.Plan) bool {
 	names := t.scenario.Targets()
 	excluded := func(f nemesis.Fault) bool {
@@ -189,8 +190,8 @@ func (t *striker) drawn(k nemesis.Kind, within time.Duration) (all []nemesis.Fau
 	return all, nil
 }
 
-// messages returns copies of the fault that strike requests and answers of the fault-free run, one for each message. If
-// there are too many messages, it uses only some of them, spread evenly: as many as the constant tries says.
+// messages returns copies of the fault, each of which strikes a different request or answer of the fault-free run. If
+// there are more than tries such messages, it uses only tries of them, spread evenly.
 func (t *striker) messages(f nemesis.Fault, seed uint64) (all []nemesis.Fault, err error) {
 	runner := scenarios.NewRunner(t.scenario)
 	runner.ReportSent(true)
@@ -206,7 +207,7 @@ func (t *striker) messages(f nemesis.Fault, seed uint64) (all []nemesis.Fault, e
 	return all, nil
 }
 
-// explanation returns the explanation as text.
+// explanation says in words which faults the mutant needs and why they are rare.
 func (r *Rare) explanation() string {
 	if len(r.Struck) == 0 {
 		return "Needs no fault."

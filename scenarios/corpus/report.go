@@ -51,8 +51,8 @@ func (m MutantResult) searched() bool {
 }
 
 // runs returns the number of runs per catch: the number of runs of the mutant's searches, divided by the number of
-// searches that caught it. It ignores the searches without aimed faults. If no search caught the mutant, runs returns
-// the number of runs.
+// searches that caught it. It ignores the searches whose faults are drawn entirely at random. If no search caught the
+// mutant, runs returns the number of runs.
 func (m MutantResult) runs() int {
 	e := estimated(m.Searches)
 	return int(math.Round(float64(e.Runs) / float64(max(e.Caught, 1))))
@@ -262,7 +262,8 @@ func ratio(a, b float64) string {
 	return "–"
 }
 
-// totals compares the number of runs of all searches with the number of runs of the same searches without aimed faults.
+// totals compares the number of runs of all searches with the number of runs of the same searches if their faults are
+// drawn entirely at random.
 func (c *Corpus) totals() document.Facts {
 	var e, u estimate
 	worst, name := 0.0, ""

@@ -127,7 +127,7 @@ func (o *Options) search(ctx context.Context, i int) (s outcome, err error) {
 	return s, nil
 }
 
-// take stores the result of the search that at identifies.
+// take stores the result of the search that the given place identifies.
 func (c *Corpus) take(at place, s *outcome) {
 	m := &c.Mutants[at.mutant]
 	if s.lost != "" {

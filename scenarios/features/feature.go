@@ -10,7 +10,7 @@ package features
 // Feature is something that can happen to a lock.
 type Feature uint8
 
-// The first features concern an attempt, from its first request to its grant. In the names, an attempt is called try.
+// The features below concern an attempt, from its first request to its grant. In the names, an attempt is called try.
 const (
 	tryLost Feature = iota
 	keyTakenBack
@@ -72,7 +72,7 @@ const (
 	accessAfterSection
 	accessDuringSection
 
-	// The next features concern how a hold ends, and what remains after it.
+	// The features below concern how a hold ends, and what remains after it.
 	releasedAfterValidity
 	releasedWithoutKey
 	releasedDuringSection
@@ -87,7 +87,7 @@ const (
 	crashedAsking
 	crashedReleasing
 
-	// The last features concern servers.
+	// The features below concern servers.
 	takenOverHeld
 	takenOverAsked
 	copiedTooLate

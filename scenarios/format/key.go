@@ -130,8 +130,8 @@ func (f *Form) Number(v Value) (int64, bool) {
 	return 0, false
 }
 
-// Nearest returns the duration that this form accepts instead of n, in ns. It rounds n up to a multiple of Step and
-// keeps it between Least and Most.
+// Nearest returns a duration, in ns, that the form accepts: n, rounded up to a multiple of Step and limited to the
+// range from Least to Most.
 func (f *Form) Nearest(n int64) int64 {
 	if f.Step > 1 {
 		n = (n + f.Step - 1) / f.Step * f.Step

@@ -90,7 +90,7 @@ func number[T any, V ~int | ~int64](path string, kind Kind, where func(*T) *V, s
 		Get: func(t *T) Value { return value(int64(*where(t))) }}
 }
 
-// Spread returns a key that accepts a delay.
+// Spread returns a key whose value is a delay, which may be a range.
 func Spread[T any](path string, where func(*T) *sim.Delay, standard sim.Delay, meaning string) Key[T] {
 	return Key[T]{Path: path, Form: Form{Kind: Delay}, Standard: delayOf(standard), Meaning: meaning,
 		Set: func(t *T, v Value) { *where(t) = sim.Delay{Lo: time.Duration(v.From), Hi: time.Duration(v.To)} },

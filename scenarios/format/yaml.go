@@ -15,8 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// These are limits on the input of the YAML parser. Its time and memory grow with the square of each of these numbers.
-// Scenarios have a few hundred tokens and at most three levels on one line.
+// These are limits on the input of the YAML parser. The parser's time and memory grow with the square of each of these
+// numbers. Scenarios have a few hundred tokens and at most three levels on one line.
 const (
 	maxTokens  = 20_000
 	maxNesting = 8

@@ -51,8 +51,8 @@ type incidents struct {
 	times map[string]int
 }
 
-// mostIncidents is the maximum number of distinct incidents that are kept. Further incidents only increase a common
-// count.
+// mostIncidents is the maximum number of distinct incidents that are kept. Further incidents are only counted, all of
+// them together.
 const mostIncidents = 50
 
 // add counts an incident. If add is called several times with the same key, only the first text is kept.

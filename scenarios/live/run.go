@@ -248,7 +248,7 @@ func rounded(d time.Duration) time.Duration {
 }
 
 // leastTTL and leastSlack are the smallest TTL and the smallest slack at which a stall of the host is unlikely to
-// change the outcome of a run.
+// change the outcome of a run. The slack is the TTL minus the time for which a client holds the lock.
 const (
 	leastTTL   = 300 * time.Millisecond
 	leastSlack = 50 * time.Millisecond

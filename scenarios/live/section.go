@@ -148,7 +148,8 @@ func (k *client) enters(h *hold, r *report, ok func()) {
 	k.pass(sim.Acquired, ok)
 }
 
-// grants records an event with the grant that the servers have given. If no grant is known, it records the event alone.
+// grants records an event together with the grant that the client has received from the servers. If no grant is known,
+// it records the event alone.
 func (k *client) grants(h *hold, r *report, e history.Event) {
 	var g sim.Grant
 	var ok bool

@@ -142,7 +142,7 @@ func (v *virtual) start(k *client, env []string) (err error) {
 	return nil
 }
 
-// program is a client's process, as the target of faults.
+// program is a client's process, in its role as a target of faults.
 type program struct{ *traced.Process }
 
 // Stop pauses the process.

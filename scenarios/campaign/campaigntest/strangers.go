@@ -104,8 +104,8 @@ func (h *Strangers) Do(ctx context.Context, s campaign.Stage, take func(campaign
 	return nil
 }
 
-// made returns the result of the positions of p, as carried out by a new worker. Once in ten times, a second new worker
-// carries them out as well, and the test fails if the two results differ.
+// made has a new worker carry out the portion p, and returns the result. In one of ten cases, a second new worker
+// carries it out as well, and the test fails if the two results differ.
 func (h *Strangers) made(ctx context.Context, s campaign.Stage, p campaign.Part) ([]byte, error) {
 	make := func() ([]byte, error) {
 		w, err := h.Worker()

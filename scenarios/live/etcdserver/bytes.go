@@ -41,7 +41,7 @@ func (passing) Recorded(*history.Event) {}
 // Caller returns a new client.
 func (passing) Caller(sim.ProcessID) sim.Caller { return &passer{} }
 
-// passer is a client, or the front's end of one of a client's connections.
+// passer represents a client, or the front's end of one of a client's connections.
 type passer struct {
 	passing
 	attempt history.Attempt
@@ -139,8 +139,9 @@ type piece struct {
 	text    string
 }
 
-// These limits apply to the search for the attempt that has put a key: the number of pieces that are searched, and the
-// number of bytes that are kept from the previous piece on the same connection.
+// These limits apply to the search for the attempt that has put a key. mostPieces is the number of pieces of the
+// clients' bytes that are searched. overlap is the number of bytes that are kept from the previous piece on the same
+// connection.
 const (
 	mostPieces = 256
 	overlap    = 4 << 10

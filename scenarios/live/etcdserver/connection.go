@@ -106,8 +106,8 @@ func record(c *etcd.Call, message string) []byte {
 	return etcd.Record{Kind: etcd.Message, Stream: c.Stream, Body: message}.Append(nil)
 }
 
-// ending returns the end of a call as a record. An error that does not come from etcd becomes etcd's error code
-// Unavailable.
+// ending returns the record of the end of a call. An error that does not come from etcd is recorded with etcd's error
+// code Unavailable.
 func ending(c *etcd.Call, err error) []byte {
 	r := etcd.Record{Kind: etcd.End, Stream: c.Stream}
 	if e, is := err.(*etcd.Error); is {

@@ -33,7 +33,7 @@ func NewRemote(l *Loop, to Door, spare int, wrap func(r *sim.Incoming) []string)
 	return s, nil
 }
 
-// link is a connection to a server in the other world.
+// link is a connection from this world to a server in another world.
 type link struct {
 	*Framed
 	of      *Remote
@@ -132,7 +132,7 @@ func (s *Remote) ClockChanged() {}
 // Fault does nothing, because faults strike the server in the other world.
 func (s *Remote) Fault(sim.ServerFault) {}
 
-// Stop does nothing, because the server runs in the other world.
+// Stop does nothing, because the server runs in another world.
 func (s *Remote) Stop(sim.Stop) {}
 
 var _ interface {

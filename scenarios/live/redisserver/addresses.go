@@ -76,8 +76,8 @@ func (b *Book) translate(v *resp.Value) {
 	}
 }
 
-// pair replaces the address at the start of a list, if there is one. The list has the host first. The port comes next,
-// possibly after the name of its field.
+// pair replaces the address at the start of a list, if there is one. The host is the first element. The port comes
+// next, possibly preceded by the name of its field.
 func (b *Book) pair(list []resp.Value) {
 	if list[0].Text == "port" {
 		b.fields(list)

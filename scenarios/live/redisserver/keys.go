@@ -32,7 +32,8 @@ for i, key in ipairs(KEYS) do
 end
 return all`
 
-// look reads keys from the server. A key that does not exist has an empty type. The owners are not set.
+// look reads keys from the server. In the result, a key that does not exist has an empty type, and the owners are not
+// set.
 func look(w *wire, absolute bool, names []string) ([]store.Key, error) {
 	if len(names) == 0 {
 		return nil, nil

@@ -167,7 +167,7 @@ func (x *life) reopen() error {
 	return x.survey()
 }
 
-// survey reads all keys and records how they differ from the records so far.
+// survey reads all keys from the server, compares them with the records, and records the differences.
 func (x *life) survey() error {
 	if !x.s.reports {
 		return nil
@@ -188,8 +188,8 @@ func (x *life) survey() error {
 	return nil
 }
 
-// link returns the connection to the process that corresponds to one of the clients' connections. It opens the
-// connection if necessary.
+// link returns the connection to the process through which the requests of client connection id are passed on. It opens
+// the connection if necessary.
 func (x *life) link(id uint64) (*link, error) {
 	if l := x.links[id]; l != nil {
 		return l, nil
@@ -293,7 +293,7 @@ func (x *life) lost(l *link, r *request, pushes [][]byte, why error) error {
 	return err
 }
 
-// forget closes the connection to the process that corresponds to one of the clients' connections.
+// forget closes the connection to the process through which the requests of client connection id were passed on.
 func (x *life) forget(id uint64) {
 	if l := x.links[id]; l != nil {
 		l.w.close()

@@ -174,8 +174,8 @@ func deadlineIn(name string, commands [][]string) (when int64, found bool) {
 	return when, found
 }
 
-// handOn records that a key is now a copy of another key, with the same owners. If the source was set after the keys
-// were last read, its value is unknown, and the copy counts as replaced, too.
+// handOn records that a key is now a copy of another key, with the same owners. If the source was set to a new value
+// after the keys were last read, this value is unknown, and the copy is marked as replaced like the source.
 func (r *records) handOn(to, from string, stories map[string]*story, keys []store.Key) {
 	source, s := r.data.Peek(from), stories[from]
 	if s == nil {
@@ -271,9 +271,9 @@ func (r *records) settleMembers(k *store.Key, was *store.Entry, s *story, comman
 	d.Settle(k.Name, c)
 }
 
-// survivors returns the members that remained when the members with the lowest scores were removed. It returns them
-// with their previous scores. A member remained if its score is unchanged. It also remained, with a new score, if its
-// previous score was at least the lowest of the unchanged scores.
+// survivors returns the members that remained when the members with the lowest scores were removed, with their previous
+// scores. A member remained if its previous score was at least the lowest of the scores that are unchanged; its own
+// score may have changed since then.
 func survivors(had map[string]string, now []store.Member) (left []store.Member) {
 	lowest := math.Inf(1)
 	for _, m := range now {
@@ -299,7 +299,8 @@ func score(text string) float64 {
 	return n
 }
 
-// mirror sets the values of a key in the keyspace to the given members, or to the placeholder for a list.
+// mirror writes the key to the keyspace. The key's value consists of the given members or, for a list, of the
+// placeholder.
 func (r *records) mirror(k *store.Key, members []store.Member) {
 	for _, e := range (&store.Key{Name: k.Name, Type: k.Type, Value: k.Value, Members: members,
 		Deadline: store.Never}).Remake(nil) {
@@ -321,7 +322,7 @@ func namedFields(key string, commands [][]string) (names []string) {
 	return names
 }
 
-// survey records how the keys differ from the records so far.
+// survey compares the given keys with the records, and records the differences.
 func (r *records) survey(wall int64, keys []store.Key) {
 	d := r.data
 	before := r.standing()
@@ -422,8 +423,8 @@ type past struct {
 
 func newPast() *past { return &past{owners: map[store.Holding]history.Attempt{}} }
 
-// longest is the maximum number of values in past. A server cannot accept that many values in a few seconds, and a
-// crash loses at most the last few seconds.
+// longest is the maximum number of values that a past contains. A server cannot accept that many values in a few
+// seconds, and a crash loses at most the last few seconds.
 const longest = 1 << 17
 
 func (p *past) note(h store.Holding, of history.Attempt) {

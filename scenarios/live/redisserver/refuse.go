@@ -21,7 +21,7 @@ func mayBlock(name string, args []string) bool {
 var theRuns = []string{"shutdown", "bgrewriteaof", "save", "bgsave", "debug", "module", "failover", "sync", "psync",
 	"replconf", "monitor", "swapdb", "move", "migrate", "cluster"}
 
-// theRunsSubcommands lists the subcommands of other commands that would change what the run has set up, or whose
+// theRunsSubcommands lists, for some commands, the subcommands that would change what the run has set up, or whose
 // effects the run cannot track.
 var theRunsSubcommands = map[string][]string{
 	"config": {"set", "rewrite", "resetstat"},

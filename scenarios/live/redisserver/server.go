@@ -96,7 +96,7 @@ func (s *Server) Serve(r *sim.Incoming) {
 	x.queue(func() error { return x.serve(q) })
 }
 
-// Closed closes the connection to the process that corresponds to a client's connection.
+// Closed handles the end of a client's connection: it closes the corresponding connection to the server's process.
 func (s *Server) Closed(conn uint64) {
 	x := s.life
 	s.sentinel.forget(conn)
@@ -163,7 +163,8 @@ func (s *Server) removed(why history.Why, said []notice, keys []store.Key) {
 	s.records.operator = ""
 }
 
-// surveyed records how the keys differ from the records so far, and handles a change in the server's role.
+// surveyed compares the given keys with the records, and records the differences. It also handles a change in the
+// server's role.
 func (s *Server) surveyed(replica bool, keys []store.Key) {
 	switch was := s.records.replica; {
 	case was && !replica:

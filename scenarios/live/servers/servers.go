@@ -130,12 +130,12 @@ func readAddresses(path string) (string, error) {
 	return string(text), err
 }
 
-// isPort reports whether text is a port number. If the part after the colon of WORD:PORT is one, WORD is a host, even
-// if it is also one of the prefixes, such as env.
+// isPort reports whether text is a port number. If the text after WORD and a colon is a port number, WORD is the name
+// of a host, even if it is also a prefix such as env.
 func isPort(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
 
-// holding returns the choice of servers whose addresses are in a variable or file. text is the argument of --servers
-// that names this variable or file.
+// holding returns the choice of servers whose addresses are stored in an environment variable or a file. text is the
+// argument of --servers that names this variable or file.
 func holding(text, addresses, variable string) (Choice, error) {
 	list := strings.Fields(addresses)
 	if len(list) == 0 {

@@ -90,7 +90,7 @@ func (m *member) Serve(r *sim.Incoming) {
 	l.add(c)
 }
 
-// Closed closes the connection that corresponds to a client's connection.
+// Closed handles the end of a client's connection: it closes the corresponding connection to the member's process.
 func (m *member) Closed(conn uint64) {
 	if l := m.life.links[conn]; l != nil {
 		delete(m.life.links, conn)

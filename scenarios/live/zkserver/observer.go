@@ -122,7 +122,8 @@ const xidQuestion int32 = 0
 // folder is the path of the parent znode of all locks.
 var folder = strings.TrimSuffix(zookeeper.LocksFolder, "/")
 
-// up starts to use a new connection. Its watch does not report earlier changes, so up asks for the present state.
+// up starts to use a new connection. The watch of a new connection does not report earlier changes, so up asks for the
+// present state.
 func (o *observer) up(conn net.Conn) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
