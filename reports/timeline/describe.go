@@ -18,8 +18,8 @@ import (
 // with.
 type describer struct {
 	Holder func(history.Attempt) history.Process // returns the client that made an attempt, or "" if it is unknown
-	// Apart reports whether an attempt is called by its own name, because its client makes other attempts at the same
-	// time. If Apart is nil, no attempt is called by its own name.
+	// Apart reports whether an attempt is shown under its own name instead of its client's name, because its client
+	// makes other attempts at the same time. If Apart is nil, no attempt is shown under its own name.
 	Apart   func(history.Attempt) bool
 	Several bool // whether more than one lock is in use
 	// Locks lists the locks in use. Servers may also record keys that belong to none of these locks. Such keys are
@@ -38,7 +38,7 @@ type describer struct {
 // who returns the name of the client or attempt that caused the event.
 func (t *describer) who(e *history.Event) string { return t.name(e.Process, e.Attempt) }
 
-// name returns the name of a client, or of its attempt if the attempt is called by its own name (see Apart).
+// name returns the name of a client, or of its attempt if the attempt is shown under its own name (see Apart).
 func (t *describer) name(p history.Process, a history.Attempt) string {
 	if t.Apart != nil && t.Apart(a) {
 		return string(a)

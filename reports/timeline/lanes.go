@@ -202,8 +202,8 @@ func (l *Lanes) lane(pos int) int {
 	return -1
 }
 
-// hasOwnName reports whether an attempt is called by its own name, because it overlaps with other attempts of its
-// client.
+// hasOwnName reports whether an attempt is shown under its own name instead of its client's name, because it overlaps
+// with other attempts of its client.
 func (l *Lanes) hasOwnName(a history.Attempt) bool {
 	_, is := l.laneOf[a]
 	return is

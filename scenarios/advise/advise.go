@@ -37,7 +37,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Options determine how many runs the search for advice makes.
+// Options determine how many runs the search for advice performs.
 type Options struct {
 	From uint64 // the first seed
 	// Seeds is the number of random plans for the exploration, at least 1. It is also the number of fresh plans under

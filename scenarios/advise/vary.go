@@ -136,8 +136,8 @@ func scaled(d time.Duration, below func(int) int, grow float64) time.Duration {
 	return time.Millisecond
 }
 
-// turned returns another process of the same kind: it goes turn processes further in the list of these processes, which
-// begins again after its last process. A replica is replaced by a replica of another master.
+// turned returns another process of the same kind: the one that comes turn places later in the list of these processes,
+// where the first process follows the last. A replica is replaced by a replica of another master.
 func (v *variation) turned(id sim.ProcessID, turn int) sim.ProcessID {
 	masters := slices.DeleteFunc(v.known.Servers(), func(p sim.ProcessID) bool {
 		return strings.Contains(string(p), "replica")

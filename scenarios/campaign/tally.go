@@ -149,7 +149,7 @@ func (t Laws) ByLaw() map[checker.Law]Counts {
 	return all
 }
 
-// Add adds the counts of other runs of the same laws.
+// Add adds the counts for the same laws from other runs.
 func (t Laws) Add(more Laws) {
 	for i := range t {
 		t[i].Counts.add(more[i].Counts)

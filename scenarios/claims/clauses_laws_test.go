@@ -13,8 +13,8 @@ import (
 
 func token(e *history.Event) string { return strconv.FormatInt(int64(e.Token), 10) }
 
-// tokens checks the fencing tokens of two grants. The regexp groups in m are WHO, LOCK, TIME, COUNT, COUNT, WHO and
-// TIME (see words).
+// tokens checks the fencing tokens of two grants. m[1:6] contains the client, attempt, lock, time and token of the
+// first grant. m[6:10] contains the client and attempt of the second grant, its token if that differs, and its time.
 func (p *proof) tokens(m []string) string {
 	got := func(name, attempt, when, number string) string {
 		i := p.acquire(history.OK, name, attempt, m[3], when)
@@ -23,8 +23,9 @@ func (p *proof) tokens(m []string) string {
 	return cmp.Or(got(m[1], m[2], m[4], m[5]), got(m[6], m[7], m[9], cmp.Or(m[8], m[5])))
 }
 
-// trespass checks that a request of one attempt removed, overwrote or extended the key of another attempt. The regexp
-// groups in m are NAMED, WHO, did, LOCK, TIME and WHO.
+// trespass checks that a request of one attempt removed, overwrote or extended the key of another attempt. m[1] is the
+// server; m[2] and m[3] are the client and the attempt that sent the request; m[4] says what the request did; m[5] is
+// the lock and m[6] the time; m[7] and m[8] are the client and the attempt that own the key.
 func (p *proof) trespass(m []string) string {
 	did := map[string]history.F{"deleted": history.KeyGone, "flushed": history.KeyGone, "overwrote": history.KeySet,
 		"extended": history.KeyProlonged}[m[4]]
@@ -45,9 +46,10 @@ func (p *proof) effect(op, name, attempt, when string) string {
 	})
 }
 
-// stale checks that a write was accepted after an operation of a later grant. The regexp groups in m are WHO, TIME, op,
-// WHO, TIME, LOCK and two more. The last two are either times (when the later grant was requested, and when the other
-// was granted) or the tokens of the two grants.
+// stale checks that a write was accepted after an operation of a later grant. m[1:4] contains the client, attempt and
+// time of the write. m[4:8] contains the kind of the other operation and its client, attempt and time. m[8] is the
+// lock. The order of the grants is shown by m[9] and m[10] (the times at which the later grant was requested, and the
+// other was granted) or by m[11] and m[12] (the tokens of the two grants).
 func (p *proof) stale(m []string) string {
 	grant := func(name, attempt string, matches func(e *history.Event) bool) string {
 		return p.shown("grant", func(_ int, e *history.Event) bool {
@@ -64,8 +66,9 @@ func (p *proof) stale(m []string) string {
 	return cmp.Or(p.effect("write", m[1], m[2], m[3]), p.effect(m[4], m[5], m[6], m[7]), order)
 }
 
-// builtOn checks which value a write was computed from. The regexp groups in m are value, WHO, TIME, value, op and
-// TIME.
+// builtOn checks which value a write was computed from. m[1] is the written value, and m[2:5] contains the client,
+// attempt and time of the write. m[5] is the value from which it was computed. m[6] and m[7] are the kind and the time
+// of the operation from which the client knew that value.
 func (p *proof) builtOn(m []string) string {
 	return cmp.Or(p.effect("write", m[2], m[3], m[4]),
 		p.shown("read or write of its own", func(_ int, e *history.Event) bool {
@@ -74,11 +77,13 @@ func (p *proof) builtOn(m []string) string {
 		}))
 }
 
-// overwritten checks that a value had been overwritten. The regexp groups in m are value, WHO and TIME.
+// overwritten checks that a value had been overwritten. m[1:5] contains the new value and the client, attempt and time
+// of its write.
 func (p *proof) overwritten(m []string) string { return p.effect("write", m[2], m[3], m[4]) }
 
-// stuck checks for how long no client acquired a lock. The regexp groups in m are NAMED, LOCK, TIME, TIME, calm, TIME
-// and TIME, where calm is text about faults.
+// stuck checks for how long no client acquired a lock. m[1:4] contains the client that waits, the lock, and the time of
+// the request. m[4] is the time since when nobody acquired the lock. m[5] is text about faults. m[6] is how long nobody
+// acquired it, and m[7] is the limit.
 func (p *proof) stuck(m []string) string {
 	h := &p.History.Header
 	limit := h.TTL + h.Hold + h.Slack
@@ -150,14 +155,14 @@ func (p *proof) isServer(s history.Process) bool {
 		slices.ContainsFunc(h.Groups, func(g []history.Process) bool { return slices.Contains(g, s) })
 }
 
-// quorum checks the size of the quorum. The only regexp group in m is COUNT.
+// quorum checks the size of the quorum, which is m[1].
 func (p *proof) quorum(m []string) string {
 	n := strconv.Itoa(p.History.Header.Quorum)
 	return mismatch(n == m[1], n)
 }
 
-// askedAgain checks that a client requested a lock that it already held. The regexp groups in m are NAMED, LOCK and
-// TIME.
+// askedAgain checks that a client requested a lock that it already held. m[1:4] contains the client, the lock and the
+// time of the request.
 func (p *proof) askedAgain(m []string) string {
 	call := p.acquire(history.Invoke, m[1], "", m[2], m[3])
 	return mismatch(slices.ContainsFunc(p.sections, func(s *Section) bool {
@@ -166,8 +171,7 @@ func (p *proof) askedAgain(m []string) string {
 	}), "it did not hold it then")
 }
 
-// circle checks that clients wait for each other in a cycle. The only regexp group in m is the whole list of "NAMED
-// waits for LOCK".
+// circle checks that clients wait for each other in a cycle. m[1] lists which client waits for which lock.
 func (p *proof) circle(m []string) string {
 	waits := pattern(`NAMED waits for LOCK`).FindAllStringSubmatch(m[1], -1)
 	if len(waits) < 2 {
@@ -187,22 +191,24 @@ func (p *proof) circle(m []string) string {
 	return ""
 }
 
-// uncapped checks the time since which a client has held the lock, and the hold time that the history declares. The
-// regexp groups in m are NAMED, TIME and TIME.
+// uncapped checks the time since which a client has held the lock, and the hold time that the history declares. m[1:4]
+// contains the client and these two times.
 func (p *proof) uncapped(m []string) string {
 	hold := p.History.Header.Hold
 	return cmp.Or(mismatch(at(hold, m[3]), fmt.Sprintf("the declared hold is %v", hold)),
 		mismatch(p.acquire(history.OK, m[1], "", "", m[2]) != Open, "it did not get the lock then"))
 }
 
-// diedHolding checks that a client crashed while it held the lock. The regexp groups in m are NAMED, TIME and TIME.
+// diedHolding checks that a client crashed while it held the lock. m[1:4] contains the client, the time of the grant
+// and the time of the crash.
 func (p *proof) diedHolding(m []string) string {
 	return mismatch(p.acquire(history.OK, m[1], "", "", m[2]) != Open && p.crashed(m[1], m[3]),
 		"it did not hold the lock when it crashed")
 }
 
-// leftKey checks that a key of a crashed client still exists, and when it expires. The regexp groups in m are NAMED,
-// TIME, FAULTS, NAMED, TIME and TIME.
+// leftKey checks that a key of a crashed client still exists, and when it expires. m[1:4] contains the client, the time
+// of the crash and the fault lines. m[4:7] contains the server of the key, the time at which the key was set, and its
+// deadline (empty if there is none).
 func (p *proof) leftKey(m []string) string {
 	due := cmp.Or(m[6], "never")
 	return cmp.Or(mismatch(p.crashed(m[1], m[2]), "it did not crash then"),
@@ -219,7 +225,7 @@ func (p *proof) leftKey(m []string) string {
 		}))
 }
 
-// diedLast checks that the last holder crashed at the given time. The regexp groups in m are NAMED and TIME.
+// diedLast checks that the last holder, m[1], crashed at the time m[2].
 func (p *proof) diedLast(m []string) string {
 	return mismatch(p.crashed(m[1], m[2]), "it did not crash then")
 }
@@ -257,8 +263,8 @@ func (p *proof) keyStays(owner, attempt, server, when, why string) string {
 	return mismatch(why == truth, truth)
 }
 
-// ownKey checks that a server set a key of a client at the given time, and that the key still existed when the law was
-// violated. The regexp groups in m are NAMED, TIME and NAMED.
+// ownKey checks that a key of client m[1] was set at the time m[2] on server m[3], and that the key still existed when
+// the law was violated.
 func (p *proof) ownKey(m []string) string {
 	return p.shown("key", func(i int, e *history.Event) bool {
 		if e.F != history.KeySet || !isOf(e.Of, m[1], "") || !at(e.Time, m[2]) || string(e.Process) != m[3] {
@@ -270,8 +276,9 @@ func (p *proof) ownKey(m []string) string {
 	})
 }
 
-// leftBehind checks that a client gave up or left its section without removing its key. The regexp groups in m are
-// NAMED, how, attempt, TIME, NAMED, TIME, FAULTS and why.
+// leftBehind checks that a client gave up or left its section without removing its key. m[1:5] contains the client,
+// what it did, the attempt and the time. m[5:9] contains the server of the key, the time at which the key was set, the
+// fault lines, and the reason why the key stays.
 func (p *proof) leftBehind(m []string) string {
 	done := p.event(func(_ int, e *history.Event) bool {
 		if !isNamed(e.Process, "", m[1], "") || !at(e.Time, m[4]) {
@@ -289,8 +296,9 @@ func (p *proof) leftBehind(m []string) string {
 	return cmp.Or(p.keyStays(m[1], m[3], m[5], m[6], m[8]), mismatch(done != Open, "it did nothing then"))
 }
 
-// leftByItself checks that a client waits for the key of its own earlier attempt. The regexp groups in m are NAMED,
-// NAMED, TIME, FAULTS, why and NAMED.
+// leftByItself checks that a client waits for the key of its own earlier attempt. m[1:4] contains the client, the
+// server of the key and the time at which the key was set. m[5] is the reason why the key stays, and m[8] is the client
+// that waits.
 func (p *proof) leftByItself(m []string) string {
 	return cmp.Or(p.keyStays(m[1], "", m[2], m[3], m[5]), mismatch(p.waitsThen(m[8]), "it does not wait"))
 }
@@ -308,7 +316,8 @@ func (p *proof) waitsThen(name string) bool {
 }
 
 // missedTurn checks that a waiting client's key is the first in the queue, and that it became the first at the stated
-// time. The regexp groups in m are NAMED, NAMED, TIME, TIME and NAMED.
+// time. m[1:4] contains the client, the server of the key and the time at which the key was set. m[4] is the time since
+// when the key has been the first, and m[5] is the client that waits.
 func (p *proof) missedTurn(m []string) string {
 	begun := ""
 	if m[3] != m[4] {
@@ -320,8 +329,9 @@ func (p *proof) missedTurn(m []string) string {
 		mismatch(p.waitsThen(m[5]), "it does not wait"))
 }
 
-// slow checks that an operation took too long although nothing prevented it. The regexp groups in m are op, LOCK,
-// NAMED, TIME, TIME, who and TIME.
+// slow checks that an operation took too long although nothing prevented it. m[1:5] contains the operation, the lock,
+// the client and the time of the call. m[5] is the duration (empty if the operation did not return), m[6] says which
+// servers were reachable, and m[7] is the maximum time allowed.
 func (p *proof) slow(m []string) string {
 	bound, call := p.History.Header.Bound, p.read.Events[0]
 	e := &p.History.Events[call]
@@ -342,7 +352,8 @@ func (p *proof) slow(m []string) string {
 	return ""
 }
 
-// refusedKey checks the last record of a key whose release was refused. The regexp groups in m are NAMED, how and TIME.
+// refusedKey checks the last record of a key whose release was refused. m[1:4] contains the server, a phrase about the
+// record, and the time of the record.
 func (p *proof) refusedKey(m []string) string {
 	call := p.read.Events[0]
 	release, last := &p.History.Events[call], ""
@@ -363,8 +374,9 @@ func (p *proof) refusedKey(m []string) string {
 	return mismatch(m[2]+" "+m[3] == last, cmp.Or(last, "it never had one there"))
 }
 
-// keptKey checks that a release did not change its keys. The regexp groups in m are NAMED, LOCK, TIME, TIME, TIME,
-// TIME, how and TIME.
+// keptKey checks that a release did not change its keys. m[1:5] contains the client, the lock, the time of the release
+// and the end of the lease. m[5] is the time for which the release had not returned; m[6] is the time after which it
+// returned. m[7] and m[8] say what is known of the keys, and at which time.
 func (p *proof) keptKey(m []string) string {
 	call := p.read.Events[0]
 	e := &p.History.Events[call]
@@ -407,32 +419,32 @@ func (p *proof) reachable() string {
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1] + " were"
 }
 
-// judged checks the stated number of cases in which a law that holds was judged. The only regexp group in m is COUNT.
+// judged checks m[1], the number of cases in which a law that holds was judged.
 func (p *proof) judged(m []string) string {
 	n := strconv.Itoa(p.seen)
 	return mismatch(p.Outcome != checker.Holds || n == m[1], n)
 }
 
-// bound checks the time within which an operation should succeed. The only regexp group in m is TIME.
+// bound checks m[1], the time within which an operation should succeed.
 func (p *proof) bound(m []string) string {
 	bound := p.History.Header.Bound
 	return mismatch(at(bound, m[1]), bound.String())
 }
 
-// stillWaits checks that a client has waited for a lock since the given time. The regexp groups in m are NAMED, LOCK
-// and TIME.
+// stillWaits checks that client m[1] has waited for the lock m[2] since the time m[3].
 func (p *proof) stillWaits(m []string) string {
 	call := p.acquire(history.Invoke, m[1], "", m[2], m[3])
 	return mismatch(call != Open && p.returned(call) == Open, "it does not wait")
 }
 
-// grant checks that a lock was granted to a client at the given time. The regexp groups in m are LOCK, NAMED and TIME.
+// grant checks that the lock m[1] was granted to client m[2] at the time m[3].
 func (p *proof) grant(m []string) string {
 	return mismatch(p.acquire(history.OK, m[2], "", m[1], m[3]) != Open, "it was not granted then")
 }
 
-// overtaken checks that a client was granted a lock while one that had asked earlier still waited. The regexp groups in
-// m are NAMED, LOCK, TIME, TIME, NAMED and TIME.
+// overtaken checks that a client was granted a lock while one that had asked earlier still waited. m[1:5] contains the
+// client, the lock, and the times of its request and its grant. m[5] and m[6] are the other client and the time of its
+// request.
 func (p *proof) overtaken(m []string) string {
 	asked, granted := p.acquire(history.Invoke, m[1], "", m[2], m[3]), p.acquire(history.OK, m[1], "", m[2], m[4])
 	waiting := p.acquire(history.Invoke, m[5], "", m[2], m[6])
@@ -447,8 +459,9 @@ func (p *proof) orderSlack(m []string) string {
 	return mismatch(at(slack, m[1]), slack.String())
 }
 
-// leftFree checks for how long no client was granted a lock. The regexp groups in m are NAMED, LOCK, TIME, TIME, TIME
-// and TIME.
+// leftFree checks for how long no client was granted a lock. m[1:4] contains the client that waits, the lock and the
+// time of the request. m[4] is the time since when the lock has been free, m[5] is how long it was free, and m[6] is
+// the limit.
 func (p *proof) leftFree(m []string) string {
 	turn := p.History.Header.Order.Turn
 	free := false // whether a period of the stated length without a grant begins at the stated time
@@ -468,8 +481,8 @@ func (p *proof) grantedBetween(lock string, from, to history.Time) bool {
 	}) != Open
 }
 
-// leftItsPlace checks that a client asked for a lock, and that it gave up or crashed. The regexp groups in m are NAMED,
-// TIME, did and TIME.
+// leftItsPlace checks that client m[1] asked for a lock at the time m[2], and that it gave up or crashed at the time
+// m[4]. m[3] says which of the two happened.
 func (p *proof) leftItsPlace(m []string) string {
 	call := p.acquire(history.Invoke, m[1], "", "", m[2])
 	if call == Open {

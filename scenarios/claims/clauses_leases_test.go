@@ -10,8 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// entered checks that two sections overlap. The regexp groups in m are WHO, LOCK, TIME, WHO, TIME and left, where left
-// says how the earlier section ended.
+// entered checks that two sections overlap. m[1:5] contains the client, attempt, lock and beginning of the later
+// section. m[5:8] contains the client, attempt and beginning of the earlier section, and m[8] says how the earlier
+// section ended.
 func (p *proof) entered(m []string) string {
 	if p.History.Header.Permits > 1 {
 		return p.crowded(m)
@@ -50,8 +51,9 @@ func (p *proof) left(s *Section) string {
 // otherHolder matches the text about one of the other holders of a semaphore. Its groups are WHO TIME left.
 var otherHolder = pattern(`WHO, inside since TIME, had not yet left \(([^()]+)\)`)
 
-// crowded checks that a section began while all permits were in use. The regexp groups in m are WHO, LOCK, TIME, WHO,
-// TIME, left and others.
+// crowded checks that a section began while all permits were in use. m[1:5] contains the client, attempt, lock and
+// beginning of this section. m[5:9] contains the client, attempt and beginning of an earlier section, and how it ended.
+// m[9] is text about the other earlier sections.
 func (p *proof) crowded(m []string) string {
 	holders := append([][]string{append([]string{""}, m[5:9]...)}, otherHolder.FindAllStringSubmatch(m[9], -1)...)
 	if len(holders) != p.History.Header.Permits {
@@ -76,20 +78,21 @@ func (p *proof) crowded(m []string) string {
 	return "no such section began while all permits were in use"
 }
 
-// permitted checks that there is one more holder than there are permits. The regexp groups in m are COUNT and COUNT.
+// permitted checks that there is one more holder than there are permits. m[1] is the number of holders, and m[2] the
+// number of permits.
 func (p *proof) permitted(m []string) string {
 	n := p.History.Header.Permits
 	return mismatch(m[1] == strconv.Itoa(n+1) && m[2] == strconv.Itoa(n), fmt.Sprintf("there are %d permits", n))
 }
 
-// permits checks how many permits the lock has. The only regexp group in m is COUNT.
+// permits checks that the lock has m[1] permits.
 func (p *proof) permits(m []string) string {
 	n := p.History.Header.Permits
 	return mismatch(m[1] == strconv.Itoa(n), fmt.Sprintf("there are %d permits", n))
 }
 
-// sideBySide checks that a key was set while another key existed. The regexp groups in m are WHO, NAMED, TIME, WHO and
-// TIME.
+// sideBySide checks that a key was set while another key existed. m[1:5] contains the client, attempt, server and time
+// of the key that was set first. m[5:8] contains the client, attempt and time of the other key.
 func (p *proof) sideBySide(m []string) string {
 	return p.shown("key that was set beside the other", func(i int, e *history.Event) bool {
 		if e.F != history.KeySet || !p.shareKeys(string(e.Process), m[3]) || !isOf(e.Of, m[1], m[2]) ||
@@ -108,8 +111,9 @@ func (p *proof) sideBySide(m []string) string {
 	})
 }
 
-// twoLeases checks that two leases overlap. The regexp groups in m are WHO, how, LOCK, TIME, WHO, TIME and TIME, where
-// how says whether the first lease was granted or extended.
+// twoLeases checks that two leases overlap. m[1] and m[2] are the client and attempt of the later lease, m[3] says
+// whether this lease was granted or extended, m[4] is the lock, and m[5] is the time. m[6:10] contains the client,
+// attempt, beginning and end of the earlier lease.
 func (p *proof) twoLeases(m []string) string {
 	all := func(name, attempt string) (list []lease) {
 		for _, s := range p.sections {
@@ -132,8 +136,8 @@ func (p *proof) twoLeases(m []string) string {
 	return "no such leases overlap"
 }
 
-// noServerInCommon checks that two grants counted different servers: no server was counted by both. The regexp groups
-// in m are NAMED, servers, NAMED and servers.
+// noServerInCommon checks that two grants counted different servers: no server was counted by both. m[1] and m[2] are
+// the client and the servers of one grant; m[3] and m[4] are those of the other.
 func (p *proof) noServerInCommon(m []string) string {
 	servers := pattern(`NAMED`)
 	for _, name := range servers.FindAllString(m[2], -1) {
@@ -156,8 +160,9 @@ func (p *proof) noServerInCommon(m []string) string {
 	return cmp.Or(counted(m[1], m[2]), counted(m[3], m[4]))
 }
 
-// oneKey checks that a server had one key without interruption while a client was granted its lock twice. The regexp
-// groups in m are NAMED, WHO, TIME, NAMED, TIME and TIME.
+// oneKey checks that a server had one key without interruption while a client was granted its lock twice. m[1:5]
+// contains the server, and the client, attempt and time that set the key. m[5:8] contains the client and the times of
+// the two grants.
 func (p *proof) oneKey(m []string) string {
 	set := p.event(func(_ int, e *history.Event) bool {
 		return e.F == history.KeySet && string(e.Process) == m[1] && isOf(e.Of, m[2], m[3]) && at(e.Time, m[4])
@@ -184,8 +189,8 @@ func (p *proof) oneKey(m []string) string {
 	return ""
 }
 
-// leaseEnded checks when a lease ended. A lease that ends at the instant of its grant does not count. The regexp groups
-// in m are WHO and TIME.
+// leaseEnded checks when a lease ended. A lease that ends at the instant of its grant does not count. m[1:4] contains
+// the client, the attempt and the time.
 func (p *proof) leaseEnded(m []string) string {
 	truth := "none of its leases ended then"
 	for _, s := range p.sections {
@@ -207,18 +212,18 @@ func (p *proof) leaseEnded(m []string) string {
 	return truth
 }
 
-// writersLease checks when the writer's lease ended. The only regexp group in m is TIME.
+// writersLease checks that the writer's lease ended at the time m[1].
 func (p *proof) writersLease(m []string) string {
 	return p.leaseEnded([]string{"", string(p.Holders[0]), "", m[1]})
 }
 
-// writerReleased checks when the writer called release. The only regexp group in m is TIME.
+// writerReleased checks that the writer called release at the time m[1].
 func (p *proof) writerReleased(m []string) string {
 	return p.releaseCalled([]string{"", string(p.Holders[0]), "", m[1]})
 }
 
-// workedOn checks when the writer called release and when it called its write. The write must not have been answered
-// when the writer called release. The regexp groups in m are TIME, the words between the times, and TIME.
+// workedOn checks that the writer called release at the time m[1] and its write at the time m[3]. m[2] says which came
+// first. The write must not have been answered when the writer called release.
 func (p *proof) workedOn(m []string) string {
 	wrote := &p.History.Events[p.At]
 	for _, s := range p.sections {
@@ -245,8 +250,8 @@ func (p *proof) workedOn(m []string) string {
 	return "it called no release then"
 }
 
-// releaseCalled checks when release was called, and that the lease would have lasted longer. The regexp groups in m are
-// WHO and TIME.
+// releaseCalled checks when release was called, and that the lease would have lasted longer. m[1:4] contains the
+// client, the attempt and the time.
 func (p *proof) releaseCalled(m []string) string {
 	for _, s := range p.sections {
 		if s.Release < 0 || !isNamed(s.Process, s.Attempt, m[1], m[2]) || !at(p.History.Events[s.Release].Time, m[3]) {
@@ -273,8 +278,10 @@ var (
 		history.LostUnpersisted: "it keeps nothing on disk", history.LostDisk: "its disk was lost"}
 )
 
-// keyWent checks how and when a key was removed. The regexp groups in m are extension, WHO, NAMED, how, TIME, down,
-// because, by and WHO. The group named down says how the server had been stopped before.
+// keyWent checks how and when a key was removed. m[2] and m[3] are the client and attempt of the key, and m[4] is the
+// server. m[5] and m[6] say how and when the key was removed. If the server lost it, m[7] says how the server had been
+// stopped, and m[8] why it lost the key. If a request removed it, either m[9] says that the request was the owner's, or
+// m[10] and m[11] are its client and attempt.
 func (p *proof) keyWent(m []string) string {
 	gone := p.event(func(_ int, e *history.Event) bool {
 		there := string(e.Process) == m[4] || m[5] == "was lost in a failover" && p.shareKeys(string(e.Process), m[4])
@@ -346,8 +353,8 @@ func (p *proof) due(i int) (due history.Time) {
 
 func expired(e *history.Event) bool { return e.F == history.KeyGone && e.Why == history.Expired }
 
-// takenForOver checks that a client treated the key of another attempt as expired. The regexp groups in m are NAMED,
-// WHO, NAMED and TIME.
+// takenForOver checks that a client treated the key of another attempt as expired. m[1] is the client. m[2:6] contains
+// the client and attempt of the key, the server, and the time.
 func (p *proof) takenForOver(m []string) string {
 	return p.shown("key that another considered expired", func(i int, e *history.Event) bool {
 		return expired(e) && p.shareKeys(string(e.Process), m[4]) && isOf(e.Of, m[2], m[3]) && at(e.Time, m[5]) &&
@@ -365,22 +372,23 @@ func (p *proof) setNext(i int) history.Attempt {
 	return ""
 }
 
-// expiredEarly checks how much too early a key expired. The regexp groups in m are TIME and TIME.
+// expiredEarly checks that a key expired too early. m[1] is the time between its expiry and its deadline, and m[2] is
+// the deadline.
 func (p *proof) expiredEarly(m []string) string {
 	return p.shown("key", func(i int, e *history.Event) bool {
 		return expired(e) && at(p.due(i), m[2]) && at(p.due(i)-e.Time, m[1])
 	})
 }
 
-// counted checks the time until which a client considered its lease valid. The regexp groups in m are NAMED and TIME.
+// counted checks that client m[1] considered its lease valid until the time m[2].
 func (p *proof) counted(m []string) string {
 	return p.shown("lease", func(_ int, e *history.Event) bool {
 		return e.Grant != nil && isNamed(e.Process, "", m[1], "") && at(e.Grant.Until, m[2])
 	})
 }
 
-// stated checks the beginning and the end of a lease, as stated to the client. The regexp groups in m are NAMED, TIME
-// and TIME. If the second time is missing, the lease had ended when it was granted.
+// stated checks the beginning and the end of a lease, as stated to the client. m[1:4] contains the client and these two
+// times. If m[3] is empty, the lease had ended when it was granted.
 func (p *proof) stated(m []string) string {
 	return p.shown("lease", func(_ int, e *history.Event) bool {
 		return e.Grant != nil && isNamed(e.Process, "", m[1], "") && at(e.Grant.Granted, m[2]) &&
@@ -389,7 +397,7 @@ func (p *proof) stated(m []string) string {
 }
 
 // overBefore checks that a lease had ended before it was granted: the client already knew of an earlier end, or its key
-// was gone or expired by then. The regexp groups in m are NAMED, TIME and TIME.
+// was gone or expired by then. m[1:4] contains the client, the time of the grant and the end of the lease.
 func (p *proof) overBefore(m []string) string {
 	if p.stated(m) == "" {
 		return ""
@@ -411,8 +419,7 @@ func (p *proof) alsoExpired(m []string) string {
 	return ""
 }
 
-// undone checks that a key expired at its earlier deadline, the first time, and not at the second time, to which it had
-// been extended. The regexp groups in m are TIME and TIME.
+// undone checks that a key expired at its earlier deadline, m[1], and not at m[2], to which it had been extended.
 func (p *proof) undone(m []string) string {
 	return p.shown("key", func(_ int, e *history.Event) bool {
 		return expired(e) && at(e.Time, m[1]) && p.shown("", func(_ int, o *history.Event) bool {
@@ -429,14 +436,15 @@ func (p *proof) keySet(server, whose, when string) string {
 	})
 }
 
-// twoMasters checks that two masters set keys of two clients. The regexp groups in m are NAMED, NAMED, TIME, NAMED,
-// NAMED and TIME.
+// twoMasters checks that two masters set keys of two clients. m[1:4] contains one master, its client and the time;
+// m[4:7] contains those of the other.
 func (p *proof) twoMasters(m []string) string {
 	return cmp.Or(p.keySet(m[1], m[2], m[3]), p.keySet(m[4], m[5], m[6]), mismatch(m[1] != m[4], "they are one"))
 }
 
-// prolongedByDeposed checks that a master that had been replaced extended a key. The regexp groups in m are NAMED,
-// NAMED, TIME, NAMED, TIME and TIME.
+// prolongedByDeposed checks that a master that had been replaced extended a key. m[1:4] contains this master, the
+// client and the time. m[4] and m[5] are the client of the next key and the time at which it was set, and m[6] is the
+// time at which the first key expired.
 func (p *proof) prolongedByDeposed(m []string) string {
 	return cmp.Or(p.keySet("", m[4], m[5]),
 		p.shown("prolongation", func(_ int, e *history.Event) bool {
@@ -447,8 +455,8 @@ func (p *proof) prolongedByDeposed(m []string) string {
 		}))
 }
 
-// prolongedInVain checks that a member extended a lease, but that a new leader ended the lease anyway. The regexp
-// groups in m are the member and the client, the time of the extension, the new leader, the time at which it took over,
+// prolongedInVain checks that a member extended a lease, but that a new leader ended the lease anyway. m[1:4] contains
+// the member, the client and the time of the extension. m[4:7] contains the new leader, the time at which it took over,
 // and the end of the lease.
 func (p *proof) prolongedInVain(m []string) string {
 	return cmp.Or(
@@ -463,7 +471,8 @@ func (p *proof) prolongedInVain(m []string) string {
 		}))
 }
 
-// spells checks that each fault lasted for the stated time. The regexp groups in m are a list of times, and FAULTS.
+// spells checks that each fault lasted for the stated time. m[1] is a list of times, and the last element of m lists
+// the faults.
 func (p *proof) spells(m []string) string {
 	said := pattern(`from TIME to (?:TIME|(the end))|at TIME`).FindAllStringSubmatch(m[1], -1)
 	struck := faultPlace.FindAllStringSubmatch(m[len(m)-1], -1)
@@ -493,8 +502,8 @@ func (p *proof) spell(place string) (from, to history.Time) {
 	return struck.Time, p.History.Events[over].Time
 }
 
-// heldUp checks that a client's operation took effect only some time after it was called. The regexp groups in m are
-// op, NAMED, TIME and TIME.
+// heldUp checks that a client's operation took effect only some time after it was called. m[1:5] contains the
+// operation, the client, the time of the call and the time of the effect.
 func (p *proof) heldUp(m []string) string {
 	call := p.event(func(_ int, e *history.Event) bool {
 		called := string(e.F) == m[1] || e.F == history.Extend && m[1] == "extension"
@@ -511,7 +520,8 @@ func (p *proof) heldUp(m []string) string {
 	})
 }
 
-// waited checks how long a client waited for another lock. The regexp groups in m are NAMED, LOCK, TIME and TIME.
+// waited checks how long a client waited for another lock. m[1:5] contains the client, the lock, and the times at which
+// the wait began and ended (empty if it did not end).
 func (p *proof) waited(m []string) string {
 	call := p.acquire(history.Invoke, m[1], "", m[2], m[3])
 	if call == Open {

@@ -48,7 +48,7 @@ const (
 	wokenInVain
 	wokenToFree
 
-	// The next features occur while a lock is held.
+	// The features below occur while a lock is held.
 	heldKeyExpired
 	heldKeyRemoved
 	heldKeyRemovedByItself

@@ -188,7 +188,7 @@ func (k *client) inTurn(f func()) {
 	k.afterPause(f)
 }
 
-// exited handles the end of the process. It is called after everything that the process has sent.
+// exited handles the end of the process. It is called after everything that the process has sent was handled.
 func (k *client) exited(err error) {
 	w := k.stage.world
 	if k.stage.over || w.Down(k.id) {

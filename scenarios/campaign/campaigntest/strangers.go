@@ -17,10 +17,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// HoweverItIsDivided checks that a search has the same result whoever performs its jobs. search performs the whole
-// search, with hands, and returns its result as the command prints it; without hands (nil), this process performs the
-// jobs. The jobs are divided into 1, 2 and 7 parts, and into many small ones. The parts are carried out in an arbitrary
-// order, and some of them twice.
+// HoweverItIsDivided checks that a search has the same result no matter how its jobs are divided among workers. The
+// function search performs the whole search with the given campaign.Hands, and returns its result as the command prints
+// it. If the campaign.Hands are nil, this process performs the jobs. The jobs are divided into 1, 2 and 7 parts, and
+// into many small ones. The parts are carried out in an arbitrary order, and some of them twice.
 func HoweverItIsDivided(t *testing.T, worker func() (campaign.Worker, error), search func(campaign.Hands) []byte) {
 	t.Helper()
 	want := search(nil)

@@ -74,8 +74,8 @@ func SocketOf(local, remote netip.AddrPort) string {
 	return ""
 }
 
-// written formats an address as the kernel does: in words of four bytes, each in reverse order. The IPv4 address is the
-// end of the corresponding IPv6 address.
+// written formats an address as the kernel does: in words of four bytes, each in reverse order. An IPv4 address is one
+// such word, which is also the last word of the corresponding IPv6 address.
 func written(at netip.AddrPort) string {
 	var text string
 	for word := range slices.Chunk(at.Addr().Unmap().AsSlice(), 4) {

@@ -126,10 +126,10 @@ func (s *Remote) Closed(connID uint64) {
 // Wake does nothing, because the server sets no timers.
 func (s *Remote) Wake(uint64) {}
 
-// ClockChanged does nothing, because the server's clock is in the other world.
+// ClockChanged does nothing, because the server's clock is in another world.
 func (s *Remote) ClockChanged() {}
 
-// Fault does nothing, because faults strike the server in the other world.
+// Fault does nothing, because faults strike the server in the world in which it runs.
 func (s *Remote) Fault(sim.ServerFault) {}
 
 // Stop does nothing, because the server runs in another world.

@@ -113,8 +113,8 @@ func (g *guard) admit(name string, args []string, multi bool) (as, writes []stri
 		strings.ToUpper(name))
 }
 
-// script does for EVAL and EVALSHA what admit does for other commands. Both are sent as an EVAL of the prologue
-// followed by the script.
+// script does for EVAL and EVALSHA what admit does for other commands. It replaces either command with an EVAL of the
+// prologue followed by the script.
 func (g *guard) script(name string, args []string) (as, writes []string, answer []byte) {
 	count := -1
 	if len(args) > 2 {

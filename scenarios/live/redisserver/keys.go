@@ -88,7 +88,7 @@ func keyOf(name, kind string, when int64, v resp.Value) store.Key {
 	return k
 }
 
-// anElement is the RESP encoding of a list with one element. It is recorded instead of a value whose content is not
+// anElement is the RESP encoding of a list with one element. It is a placeholder for a value whose content is not
 // recorded.
 const anElement = "*1\r\n$1\r\n-\r\n"
 

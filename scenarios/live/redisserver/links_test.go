@@ -59,7 +59,7 @@ func onBoth(t *testing.T, c Config, play func(c *client, say func(string))) {
 
 var pair = []sim.ProcessID{"redis-1", "redis-1-replica-1"}
 
-// watched returns a configuration with a master, its replica, and a Sentinel with a short down-after.
+// watched returns a configuration with a master, its replica, and a Sentinel whose down-after setting is short.
 func watched() Config {
 	return Config{Groups: [][]sim.ProcessID{pair}, Sentinel: "sentinel", DownAfter: 500 * time.Millisecond,
 		ReconfigureAfter: time.Second}
