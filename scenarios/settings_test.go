@@ -349,7 +349,7 @@ func (s *setup) lacking(t *testing.T, path string) *Scenario {
 	return with
 }
 
-// outcomeBefore returns the outcome of the situation without the setting.
+// outcomeBefore returns the outcome of a scenario from which the setting was removed.
 func (s *setup) outcomeBefore(t *testing.T, path string, without *Scenario) string {
 	key := kindOfOutcome(path) + "\n" + string(without.Text())
 	if s.came == nil {

@@ -108,7 +108,7 @@ func TestTrueScaleKeepsItsRule(t *testing.T) {
 	}
 }
 
-// Round instants are few, in ascending order, and multiples of one round interval.
+// The round times on a true scale are few, in ascending order, and multiples of one round interval.
 func TestRoundInstants(t *testing.T) {
 	for _, end := range []history.Time{1, 7, 1000, 15_132_000_000, 60e9, 3.2e12, 1 << 60} {
 		c := &chart{to: end}

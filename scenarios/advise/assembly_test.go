@@ -138,7 +138,7 @@ func (a *assembly) settings() {
 	}
 }
 
-// value returns a random value for a form, with times in proportion to the TTL.
+// value returns a random value that a form allows, with times in proportion to the TTL.
 func (a *assembly) value(f *format.Form) string {
 	if n := a.dice.IntN(len(f.Words) + 1); n < len(f.Words) {
 		return f.Words[n]

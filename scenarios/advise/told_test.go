@@ -80,7 +80,7 @@ func (r *remedyTrials) story(s *claims.Story) {
 	}
 }
 
-// remedy tries the ways to follow a sentence, one after another, until one of them helps.
+// remedy tries the ways to follow the advice in a sentence, one after another, until one of them helps.
 func (r *remedyTrials) remedy(s *claims.Story, c *confirmation) {
 	b, err := newSubject(s.Scenario, Options{From: 1, Seeds: 1})
 	if err != nil {

@@ -22,7 +22,7 @@ func squares(of []int) *campaign.Work[int] {
 		}}
 }
 
-// squarer returns a worker for squares.
+// squarer returns a worker that computes squares.
 func squarer() (campaign.Worker, error) {
 	return campaign.NewWorker(func(stage string, spec func(any) error) (campaign.Jobs, error) {
 		var of []int

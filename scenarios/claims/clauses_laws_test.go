@@ -400,8 +400,8 @@ func (p *proof) keptKey(m []string) string {
 	return ""
 }
 
-// reachable returns the part of an explanation that says which servers were up and reachable. These are a quorum of the
-// members of a service or of single servers, a quorum of masters with all their replicas, or all servers.
+// reachable returns the part of an explanation that says which servers were up and reachable: a quorum of the members
+// of a service or of single servers, a quorum of masters with all their replicas, or all servers.
 func (p *proof) reachable() string {
 	h := &p.History.Header
 	var names []string

@@ -93,8 +93,8 @@ func TestAFaultFromTheStartSplitInTimeActsAsTheWhole(t *testing.T) {
 	}
 }
 
-// parts returns one cut for each pair of processes that a cut separates. If oneWay is set, it returns one cut for each
-// direction of each pair.
+// parts divides a cut into one cut for each pair of processes that it separates. If oneWay is set, it returns one cut
+// for each direction of each pair.
 func parts(f nemesis.Fault, names nemesis.Names, oneWay bool) (list []nemesis.Fault) {
 	for _, a := range f.Left {
 		for _, b := range f.Right {

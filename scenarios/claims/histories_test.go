@@ -231,8 +231,9 @@ func interleaved(one, other *history.History, clients []history.Process) *histor
 	return both
 }
 
-// atOnce lists the laws that a single event can violate: any history that contains this event and the other witnesses
-// shows the violation. Other laws depend on what must happen within some time, or on an explanation of all values read.
+// atOnce lists the laws that a single event can violate: any history that contains this event and the other events of
+// the witness shows the violation. Other laws depend on what must happen within some time, or on an explanation of all
+// values read.
 var atOnce = []checker.Law{checker.LeaseExclusion, checker.MutualExclusion, checker.Ownership, checker.TokenOrder}
 
 // Later events do not undo a violation: if a prefix of a history violates a law, so does the whole history. Therefore a

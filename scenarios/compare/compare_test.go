@@ -291,7 +291,8 @@ func TestAComparisonIsTheSameHoweverItIsDivided(t *testing.T) {
 	})
 }
 
-// Figures instead of laws, laws instead of figures, and fewer runs are not the result of a job.
+// A result is refused if it cannot be the result of the job: if it has figures instead of laws, laws instead of
+// figures, or too few runs.
 func TestTheResultOfAnotherCellIsAnError(t *testing.T) {
 	fewLocks(t)
 	for _, text := range []string{

@@ -77,8 +77,8 @@ func TestFailoversAreRecordedAlike(t *testing.T) {
 	}
 }
 
-// TestSentinelFailsOverByItself checks that the Sentinel replaces a master that is paused for longer than down-after,
-// and that the old master follows the new one when it is resumed.
+// TestSentinelFailsOverByItself checks that the Sentinel replaces a master that is paused for longer than the
+// down-after setting, and that the old master follows the new one when it is resumed.
 func TestSentinelFailsOverByItself(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server")
