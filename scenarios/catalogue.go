@@ -17,7 +17,7 @@ var catalogueFiles embed.FS
 //go:embed FORMAT.md
 var Format string
 
-// Section is a section of the catalog.
+// Section is a titled section of the catalog, with the names of its scenarios.
 type Section struct {
 	Title string
 	Names []string

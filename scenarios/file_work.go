@@ -182,7 +182,7 @@ func (f *file) readOverride(n ast.Node, name string, lock *lockSettings, work *W
 	f.checkWork(lock, work, inWork)
 }
 
-// client returns a client with complete settings.
+// client returns the client with index i. Settings that the file does not specify are filled in.
 func (f *file) client(i int, id sim.ProcessID, lock lockSettings, work Work) Client {
 	servers := &f.scenario.Servers
 	c, n := lock.config, len(servers.asked())

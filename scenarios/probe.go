@@ -97,7 +97,7 @@ func (p *prober) outdated() bool {
 	return false
 }
 
-// delayed notes that one of the probe's messages was in the slow tail of the network's delays. It ignores the message
+// delayed records that one of the probe's messages was in the slow tail of the network's delays. It ignores the message
 // if the probe had already waited for too long, because then the message is not the reason. It makes the probe check
 // its waiting time in a separate event, because the probe may be sending the message at this moment.
 func (p *prober) delayed(from, to sim.ProcessID) {

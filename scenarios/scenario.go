@@ -46,7 +46,7 @@ type Scenario struct {
 	Expect format.All
 }
 
-// Servers are the lock servers.
+// Servers describes the lock servers of a scenario.
 type Servers struct {
 	Backend locks.Backend // the kind of server
 	N       int           // number of Redis masters, or of members of a cluster: redis-1 …

@@ -50,8 +50,8 @@ func (g *Grid) squares(visit func(around []corner)) {
 	}
 }
 
-// parts divides the boundary of a square at its crossings. Each part goes from one crossing to the next. All corners in
-// between have the rank of the part's second element.
+// parts divides the boundary of a square at its crossings. Each part goes from one crossing to the next. All corners
+// between these two crossings have the rank of the part's second element.
 func parts(around []corner) (all [][]corner) {
 	for i, c := range around {
 		if !c.cross {

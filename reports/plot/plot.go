@@ -63,7 +63,7 @@ func Words(label string, words []string) Axis {
 	return a
 }
 
-// Area is a polygon.
+// Area is a filled polygon in a diagram.
 type Area struct {
 	Ink    Ink
 	Points []Point
@@ -78,7 +78,7 @@ type Style struct {
 	Dashed bool
 }
 
-// Line is a line through points.
+// Line is a line of a diagram, drawn from point to point.
 type Line struct {
 	Style
 	Points []Point

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Writer writes lines of at most width cells. Only addresses of pages may be wider. It keeps the first error.
+// Writer writes lines of at most width cells. Only addresses of pages may be wider. It keeps the first error of the
+// underlying writer.
 type Writer struct {
 	w     io.Writer
 	width int

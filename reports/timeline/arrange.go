@@ -402,8 +402,8 @@ func (a *arranger) forget(pos int, e *history.Event) {
 	}
 }
 
-// replicas notes which servers may be replicas when the recording begins: in each group, all but the first. In a Redis
-// Cluster, some of these are masters of other slots.
+// replicas records which servers may be replicas when the recording begins: in each group, all but the first. In a
+// Redis Cluster, some of these are masters of other slots.
 func (a *arranger) replicas() {
 	if a.l.history.Header.Service.Kind().OneLog {
 		return

@@ -74,7 +74,7 @@ func (s Story) Text(p *text.Writer) {
 	}
 }
 
-// HTML writes the same as Text, on a card of its own.
+// HTML writes the same as Text, in a separate card.
 func (s Story) HTML(p *html.Writer) {
 	p.Put(html.El("section", html.Class("card story"), html.Newline, html.Finding(&s.Finding),
 		html.If(len(s.Witness) > 0, s.witness()), html.Newline), html.Newline)

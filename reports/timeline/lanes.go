@@ -92,7 +92,7 @@ type section struct {
 	Validity []window
 }
 
-// window is a span of true time.
+// window is a period of true time.
 type window struct{ From, To history.Time }
 
 // wait is an acquire, from its call to its return.

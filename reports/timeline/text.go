@@ -116,8 +116,8 @@ func (l *Lanes) settle(shown []row) {
 	}
 }
 
-// near returns a copy of the lanes that contains only the sections, waits, operations and keys that some row shows. A
-// long history has many more.
+// near returns a copy of the lanes that contains only the sections, waits, operations and keys that at least one of the
+// given rows shows. A long history has many more.
 func (l *Lanes) near(shown []row) *Lanes {
 	var positions []int
 	var times []history.Time

@@ -98,7 +98,7 @@ func (t *table) anyLane(f func(*clientLane) bool) bool {
 	return slices.ContainsFunc(t.clients, func(c int) bool { return f(&t.lanes.clients[c]) })
 }
 
-// omissions lists what the text omits.
+// omissions lists what the text timeline omits.
 func (t *table) omissions(p *text.Writer, hidden int) {
 	var left []string
 	if hidden > 0 {

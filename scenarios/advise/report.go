@@ -432,7 +432,7 @@ func (a *Report) remarks(c *Tried) (all []document.Paragraph) {
 	return all
 }
 
-// trials explains the marks in the table, and lists the faults.
+// trials lists the faults under which the changes were tried, and explains the marks in the table of changes.
 func (a *Report) trials() (all document.Facts) {
 	add := func(name, value string) { all = append(all, document.Fact{Name: name, Value: value}) }
 	for _, n := range a.natures() {

@@ -15,7 +15,7 @@ type countColumn struct {
 	of    func(Counts) int
 }
 
-// countColumns lists the columns from left to right.
+// countColumns lists the columns with numbers in the tables of laws, from left to right.
 var countColumns = []countColumn{
 	{"held", func(c Counts) int { return c.Holds }},
 	{"broken", func(c Counts) int { return c.Violated }},

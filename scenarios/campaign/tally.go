@@ -52,7 +52,7 @@ func (c *Counts) add(more Counts) {
 // Breaks returns the number of runs in which the law was violated and the cause breaks a promise.
 func (c Counts) Breaks() int { return c.Violated - c.Excused }
 
-// Exercised returns the number of runs in which there was something to judge.
+// Exercised returns the number of runs in which the law was exercised: it either held or was violated.
 func (c Counts) Exercised() int { return c.Holds + c.Violated }
 
 // Unknown returns the number of runs whose outcome is unknown.

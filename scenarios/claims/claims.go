@@ -66,9 +66,9 @@ type Run struct {
 }
 
 // Runs performs the given number of rounds of runs and passes each run to visit. It stops when visit returns false. A
-// round runs every subject once. The first round uses the subject's own faults; the others use a plan of a Walk. In
-// every second round with such plans, a subject is also replaced by a variation of it. Two goroutines must not call
-// Runs at the same time.
+// round runs every subject once. The first round uses the subject's own faults; each later round uses a plan of a Walk.
+// In every second one of the later rounds, a subject is also replaced by a variation of it. Two goroutines must not
+// call Runs at the same time.
 func Runs(t testing.TB, rounds int, visit func(*Run) bool) {
 	t.Helper()
 	all, walks, kept := Subjects(t), walksOfSubjects(), keptRuns()

@@ -11,7 +11,7 @@ import (
 // Kind is the syntax of a key's value. A key may also accept certain words.
 type Kind uint8
 
-// These are the kinds of values.
+// These are the kinds of values that a key may accept.
 const (
 	Word      Kind = iota // one of Words and nothing else
 	Duration              // "500ms"

@@ -46,7 +46,7 @@ func (r *Reader) Span(n ast.Node) (draw.Span, bool) {
 	return draw.Span{Min: d.Lo, Max: d.Hi}, ok
 }
 
-// Percent reads a whole percentage.
+// Percent reads a percentage that is a whole number from 0 to 100.
 func (r *Reader) Percent(n ast.Node) (int, bool) {
 	text, ok := r.Scalar(n, "a percentage such as 10%")
 	if !ok {

@@ -46,7 +46,7 @@ func meant(text string, list []string) string {
 	return nearest.Word(text, list)
 }
 
-// OnOff reads a switch.
+// OnOff reads a switch, which must be on or off.
 func (r *Reader) OnOff(n ast.Node) (bool, bool) {
 	word, ok := Choose(r, "on", "off")(n)
 	return word == "on", ok

@@ -58,7 +58,7 @@ func broken(v checker.Verdict) string {
 	return "broken: " + strings.Join(laws, ", ")
 }
 
-// outcome describes the outcome of a law.
+// outcome describes a law's outcome in words.
 func outcome(f checker.Finding) string {
 	if f.Outcome == checker.Violated {
 		return fmt.Sprintf("%v: %v", f.Outcome, f.Cause)

@@ -38,7 +38,7 @@ type passing struct{}
 // Recorded does nothing, because the members of a cluster grant a lock together.
 func (passing) Recorded(*history.Event) {}
 
-// Caller returns a new client.
+// Caller returns a value that represents a new client.
 func (passing) Caller(sim.ProcessID) sim.Caller { return &passer{} }
 
 // passer represents a client, or the front's end of one of a client's connections.
@@ -147,7 +147,7 @@ const (
 	overlap    = 4 << 10
 )
 
-// pass stores a piece of bytes, so that it can be searched.
+// pass stores a piece of the bytes that a client has sent, so that it can be searched.
 func (r *records) pass(in *sim.Incoming) {
 	text := in.Args[1]
 	for _, p := range slices.Backward(r.passed) {

@@ -30,7 +30,7 @@ type Handler interface {
 	Received(c *Conn, b []byte, to *sim.Incoming)
 	// Ended is called when the server's side of the connection has ended. s is Refused if no process listens at the
 	// server's port, Reset if the connection broke, and NoReply if the server has closed it. The handler must call
-	// Close for NoReply, and Reset for the other two.
+	// Close if s is NoReply, and otherwise Reset.
 	Ended(c *Conn, s sim.Status)
 }
 

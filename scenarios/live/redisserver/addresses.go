@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// Address is the address of a server.
+// Address is the host and the port of a server.
 type Address struct{ Host, Port string }
 
 // Book maps addresses of servers to the addresses that replace them.

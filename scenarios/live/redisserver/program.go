@@ -82,7 +82,7 @@ func (s *Server) ready() bool {
 	return err == nil && !strings.HasPrefix(v.Text, "LOADING")
 }
 
-// end ends the process, and changes the server's files in the way that the kind of stop requires.
+// end ends the process, and changes the server's files as the kind of stop requires.
 func (s *Server) end(how sim.Stop) error {
 	if how == sim.ShutDown {
 		s.Daemon.ShutDown(patience, askAgain)

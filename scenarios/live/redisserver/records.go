@@ -81,7 +81,7 @@ func touched(said []notice) (names []string) {
 	return names
 }
 
-// story describes those effects of one command on a key that the key's resulting state does not show.
+// story describes those effects of one command on a key that cannot be seen from the key's resulting state.
 type story struct {
 	replaced bool // the key is a string that was set to a new value
 	byScore  bool // members were removed by score

@@ -117,7 +117,7 @@ func (s *Server) Wake(uint64) {
 	x.queue(func() error { return x.touch(names) })
 }
 
-// arm sets the timer for the next deadline.
+// arm sets the timer to the earliest deadline of a key.
 func (s *Server) arm() {
 	if !s.reports || s.records.replica {
 		return

@@ -40,7 +40,7 @@ func numbered(path string) (asked string, is bool) {
 	return path[:at], true
 }
 
-// ask notes which attempt requests a znode, so that the owner is known when the znode appears.
+// ask records which attempt requests a znode, so that the owner is known when the znode appears.
 func (r *records) ask(session int64, path string, of history.Attempt) {
 	r.mu.Lock()
 	r.asked[origin{session, path}] = of
