@@ -96,8 +96,8 @@ func (b *Backend) isUpkeep(args []string) bool {
 	return slices.Contains(b.Upkeep, strings.ToLower(name))
 }
 
-// Front returns the servers' front, which speaks their wire protocol with clients outside the simulation. It returns
-// nil if they have no front.
+// Front returns the servers' front end, which speaks their wire protocol with clients outside the simulation. It
+// returns nil if there is none.
 func (s *Servers) Front() sim.Front { return s.backend().Front }
 
 // Called returns the common name of the servers, such as "Redis".

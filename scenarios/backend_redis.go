@@ -93,9 +93,9 @@ func checkRedis(f *file) {
 	}
 }
 
-// untilClusterServes returns how long after a fault a Cluster may still serve no requests. Once a master works again,
-// the other members trust it within twice the node timeout. A replica that was not elected asks for votes again after
-// four times the node timeout.
+// untilClusterServes returns the longest time after a fault during which a Cluster may serve no requests. Once a master
+// works again, the other members trust it within twice the node timeout. A replica that was not elected asks for votes
+// again after four times the node timeout.
 func untilClusterServes(s *Servers) time.Duration {
 	if !s.Cluster {
 		return 0

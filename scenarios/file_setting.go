@@ -18,7 +18,8 @@ type table[T any] struct {
 	of   func(*Scenario, *Client) *T // where the finished scenario stores the values
 	// note, if set, is called for each setting that the file contains.
 	note func(path string, place format.Place)
-	// refuse, if set, returns why a word is not allowed as the value of a setting, and what to write instead.
+	// refuse, if set, returns the reason why a word is not allowed as the value of a setting, and what to write
+	// instead.
 	refuse func(k *format.Key[T], word string) string
 	// absent lists the settings that only other protocols have. Each is named by its path and says what to write
 	// instead.

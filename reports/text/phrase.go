@@ -91,7 +91,7 @@ func Lasting(t history.Time) string {
 	return strconv.FormatFloat(float64(t)/1e3, 'f', 0, 64) + " µs"
 }
 
-// Instant formats a point in true time to the millisecond, with its unit: "10.131 s".
+// Instant formats an instant of true time to the millisecond, with its unit: "10.131 s".
 func Instant(t history.Time) string {
 	if t == history.Never {
 		return Clock(t)
@@ -99,7 +99,7 @@ func Instant(t history.Time) string {
 	return Clock(t) + " s"
 }
 
-// Clock formats a point in true time without its unit, for a column of seconds: "10.131".
+// Clock formats an instant of true time without its unit, for a column of seconds: "10.131".
 func Clock(t history.Time) string {
 	if t == history.Never {
 		return "never"

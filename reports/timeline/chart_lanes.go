@@ -336,7 +336,7 @@ type inLine struct {
 	before int // number of keys of the same lock that were set earlier and still exist
 }
 
-// places splits the lifetime of key i at each time when a key ahead of it in the queue disappears.
+// places divides the lifetime of key i at the times at which a key ahead of it in the queue disappears.
 func places(keys []keySpan, i int, ahead []int) []inLine {
 	k := &keys[i]
 	gone := slices.Clone(ahead)

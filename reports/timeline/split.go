@@ -32,8 +32,8 @@ func (a *arranger) split() {
 	a.l.numberLanes()
 }
 
-// numberLanes records lanes for clients that have several: the lane of each attempt, and the lane of each event that
-// begins or ends something.
+// numberLanes records, for each client that has several lanes, the lane of each attempt, and of each event that begins
+// or ends something.
 func (l *Lanes) numberLanes() {
 	l.laneOf, l.laneAt = map[history.Attempt]int{}, map[int]int{}
 	for i := range l.clients {
@@ -103,7 +103,8 @@ func (c *clientLane) overlaps() bool {
 	return enter(open)
 }
 
-// separate returns several lanes, so that things that the client does at the same time are in different lanes.
+// separate divides the lane into several lanes, so that things that the client does at the same time are in different
+// lanes.
 func (c *clientLane) separate() []clientLane {
 	if !c.overlaps() {
 		return []clientLane{*c}

@@ -219,7 +219,7 @@ func (d *drawing) gap(after *row, long history.Time, skipped int) *text.Line {
 // continued returns a row that shows the same state as r but describes no event.
 func (r *row) continued() row { return row{at: r.at, pos: r.pos, keys: r.keys, other: &unusual{}} }
 
-// row draws one row. To the right of the lanes, it wraps the words that describe the row.
+// row draws one row. It writes the words that describe the row to the right of the lanes, wrapped.
 func (d *drawing) row(r *row, words string) []*text.Line {
 	tone := r.tone
 	if r.proof && tone == text.Plain {

@@ -135,7 +135,7 @@ func (b *subject) explore(ctx context.Context) (int, error) {
 	return e.Done(), nil
 }
 
-// shrunk returns a plan without everything that is not needed to cause a finding.
+// shrunk returns the plan, reduced to what is needed to cause a finding.
 func (b *subject) shrunk(p nemesis.Plan, f tallied) (nemesis.Plan, error) {
 	runner, runs := scenarios.NewRunner(b.scenario), 0
 	var judge checker.Checker

@@ -324,8 +324,8 @@ func (b *subject) build(t *Tried) *Tried {
 	return t
 }
 
-// try tries the changes of t, and stops when they can no longer mend any of the wanted laws. whole reports whether it
-// was not interrupted.
+// try tries the changes of t, and stops when they can no longer mend any of the wanted laws. whole is false if it was
+// interrupted.
 func (b *subject) try(ctx context.Context, base, t *Tried, wanted []checker.Law) (whole bool, err error) {
 	if b.build(t) == nil {
 		t.unfit = true

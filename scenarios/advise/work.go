@@ -44,7 +44,7 @@ type spec struct {
 	Jobs     []job
 }
 
-// sent is a Tried as it is sent to another process, without what follows from the rest.
+// sent is a Tried as it is sent to another process. It omits the fields that can be computed from the others.
 type sent struct {
 	Changes                         []string // as returned by Change.String
 	Given, Elsewhere, Fresh, Others Trial
@@ -71,8 +71,8 @@ func (t *Tried) receive(s *sent) {
 	t.given, t.moved, t.met = s.Plans[0], s.Plans[1], s.Plans[2]
 }
 
-// of returns the lock with the changes that were sent, and with their results. Changes are looked up in all, which
-// contains the single changes by name.
+// of returns the lock with the changes that were sent, and with their results. The map all contains the single changes
+// by name.
 func (b *subject) of(s *sent, all map[string]Change) (*Tried, error) {
 	t := &Tried{Left: b.broken}
 	for _, name := range s.Changes {
@@ -91,8 +91,8 @@ func (b *subject) of(s *sent, all map[string]Change) (*Tried, error) {
 	return t, nil
 }
 
-// perform performs jobs and passes their results to the function take, in order. A nil result was interrupted. what
-// names the jobs in reports of progress, and round distinguishes works with the same name.
+// perform performs jobs and passes their results to the function take, in order. A nil result means that the job was
+// interrupted. what names the jobs in reports of progress, and round distinguishes works with the same name.
 func (a *Advice) perform(ctx context.Context, what string, round int, jobs []job, list []*Tried,
 	take func(i int, t *Tried)) error {
 	b := a.subject
@@ -121,8 +121,8 @@ func (a *Advice) perform(ctx context.Context, what string, round int, jobs []job
 	return err
 }
 
-// do performs a job for the lock t, which has the job's changes. The result is nil if changes were to be tried and ctx
-// was done before.
+// do performs a job for the lock t, which has the job's changes. The result is nil if the job was to try changes but
+// ctx was done first.
 func (a *Advice) do(ctx context.Context, j *job, t *Tried) (*sent, error) {
 	b := a.subject
 	var err error
@@ -145,7 +145,7 @@ func (a *Advice) do(ctx context.Context, j *job, t *Tried) (*sent, error) {
 	return &s, err
 }
 
-// NewWorker returns a worker for the search for advice about s with these options, as Options.Hands need it.
+// NewWorker returns a worker for the search for advice about s with these options, for use by Options.Hands.
 func NewWorker(s *scenarios.Scenario, o Options) (campaign.Worker, error) {
 	if _, err := newSubject(s, o); err != nil {
 		return nil, err
@@ -207,8 +207,8 @@ func opened(s *scenarios.Scenario, o Options, read func(any) error) (campaign.Jo
 	}}, nil
 }
 
-// copied returns a copy to which runs can be added without a change of s. A job that is performed twice then begins
-// with the same runs.
+// copied returns a copy to which runs can be added without changing s. A job that is performed twice then begins with
+// the same runs.
 func (s *sent) copied() *sent {
 	c := *s
 	for _, t := range []*Trial{&c.Given, &c.Elsewhere, &c.Fresh, &c.Others} {

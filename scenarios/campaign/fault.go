@@ -60,7 +60,7 @@ func NewFaults() []Fault {
 	return list
 }
 
-// CountPlanned updates the counts of each fault of a plan for the run with history h.
+// CountPlanned adds the run with history h to the counts of each fault of a plan.
 func (s *Strikes) CountPlanned(faults []Planned, plan []nemesis.Fault, h *history.History) {
 	s.Follow(plan, h)
 	for i := range faults {

@@ -100,7 +100,7 @@ func NewLaws(laws []checker.Law) Laws {
 	return list
 }
 
-// Count adds a verdict on the same laws. undecided reports whether some law was undecided.
+// Count adds the outcomes of a verdict on the same laws. undecided reports whether any of them is undecided.
 func (t Laws) Count(v checker.Verdict) (undecided bool) {
 	for i := range v.Findings {
 		t[i].Count(v.Findings[i].Outcome)

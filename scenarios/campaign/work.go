@@ -130,7 +130,7 @@ type worker struct {
 	jobs  Jobs  // its jobs
 }
 
-// Make performs jobs of a Work. It returns a JSON list of their results, or the error of ctx if that ends before.
+// Make performs jobs of a Work. It returns a JSON list of their results, or the error of ctx if ctx ends first.
 func (w *worker) Make(ctx context.Context, s Stage, first, size uint64) ([]byte, error) {
 	if s.Size != w.stage.Size || s.Name != w.stage.Name || !bytes.Equal(s.Spec, w.stage.Spec) {
 		jobs, err := w.open(s.Name, func(v any) error { return strictly(s.Spec, v) })

@@ -33,7 +33,7 @@ type Walk struct {
 // the minimum and the maximum number of faults in a plan
 const fewest, most = 2, 4
 
-// NewWalk prepares to draw plans for s. It runs s once without faults.
+// NewWalk returns a Walk that draws plans for s. It runs s once without faults.
 func NewWalk(t testing.TB, s *scenarios.Scenario) *Walk {
 	t.Helper()
 	o := &Walk{scenario: s, runner: scenarios.NewRunner(s), names: s.Targets()}

@@ -204,7 +204,7 @@ type result struct {
 	Expect string        // what the scenario's file should expect, if it measures times
 }
 
-// fits reports whether a result, which another process has sent, can be one of the task.
+// fits reports whether a result that another process has sent can be a result of the task.
 func (t *task) fits(r *result, runs int) bool {
 	same := func(l campaign.Law, law checker.Law) bool { return l.Law == law }
 	if t.timed {

@@ -181,7 +181,7 @@ func (c *Corpus) Document() *document.Document {
 	return d
 }
 
-// size returns the number of searches and runs as text.
+// size describes the number of searches and of runs.
 func (c *Corpus) size() string {
 	size := fmt.Sprintf("%s, at most %s each", text.Count(len(c.Mutants), "mutant"),
 		text.CountGrouped(c.Seeds, "seed"))

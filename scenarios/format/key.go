@@ -102,7 +102,7 @@ func (k Key[T]) OnWall(word string) Key[T] {
 	return k
 }
 
-// Showing returns the key with Example set to the value that the example of its mapping should show.
+// Showing returns the key with Example set to the given value, which the example of the key's mapping then shows.
 func (k Key[T]) Showing(value string) Key[T] {
 	k.Example = value
 	return k

@@ -53,7 +53,7 @@ func readCause(r *Reader, place Place, text string) (checker.Cause, bool) {
 	return checker.Cause{}, false
 }
 
-// readDetail reads the detail of a cause, after its opening parenthesis.
+// readDetail reads the detail of a cause, such as "unsynced)", after its opening parenthesis.
 func readDetail(r *Reader, place Place, kind checker.CauseKind, text string,
 	known []string) (checker.Cause, bool) {
 	word, closed := strings.CutSuffix(text, ")")

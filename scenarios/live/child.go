@@ -116,7 +116,7 @@ func (c *child) untilBegin(env sim.Env) time.Duration {
 	return begin.Duration() - env.Monotonic()
 }
 
-// setClock changes the client's clocks as the parent's notification text says.
+// setClock changes the client's clocks according to the text of the parent's notification.
 func (c *child) setClock(text string) {
 	switch what, n := parseClock(text); what {
 	case "JUMP":

@@ -48,8 +48,8 @@ type Fleet struct {
 	origin  process.Origin
 }
 
-// New returns a fleet without servers. If shim is set, a library is loaded into the processes, the shim, which can
-// change their clocks and slow down their fsyncs.
+// New returns a fleet without servers. If shim is set, a library (the shim) is loaded into the processes. It can change
+// their clocks and slow down their fsyncs.
 func New(k *process.Keeper, shim bool, failed func(error)) (f *Fleet, err error) {
 	f = &Fleet{Keeper: k, Failed: failed, relay: newRelay(failed), servers: map[sim.ProcessID]sim.Server{}}
 	if shim {

@@ -30,7 +30,7 @@ type lockServers struct {
 	died error // a failure that occurred before there was a loop
 }
 
-// Can returns the reason why a fault cannot be injected into the servers, or nil.
+// Can returns the reason why a fault cannot be injected into the servers, or nil if it can be injected.
 func (f *lockServers) Can(fault *nemesis.Fault) error { return f.can(*fault) }
 
 // Front returns the real servers' own front end, or the simulated front end (own) if they have none.
