@@ -220,7 +220,7 @@ func situations(t *testing.T, d *locks.Definition) *situationPool {
 	return &situationPool{of: d, texts: texts, made: make([]*setup, len(texts))}
 }
 
-// situation returns a situation of the pool, or nil if it cannot be adapted to the protocol.
+// situation returns the ith situation of the pool, or nil if it cannot be adapted to the protocol.
 func (p *situationPool) situation(t *testing.T, i int) *setup {
 	if p.made[i] == nil {
 		doc := documentOf(t, p.texts[i])

@@ -252,9 +252,9 @@ func judgedWith(t *testing.T, s *Scenario, faults []nemesis.Fault) (all []format
 	return all
 }
 
-// TestScenariosComeOutOtherwiseWithFewWordsChanged makes each change of the list changes to its scenario. With the
-// change, the named expectation must not be met with any seed. If it were still met, the outcome would not depend on
-// the changed words.
+// TestScenariosComeOutOtherwiseWithFewWordsChanged applies each element of the list changes to the scenario that the
+// element names. With the change, the named expectation must not be met with any seed. If it were still met, the
+// outcome would not depend on the changed words.
 func TestScenariosComeOutOtherwiseWithFewWordsChanged(t *testing.T) {
 	for _, c := range changes {
 		t.Run(c.scenario, func(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// TestStoriesNameTheTrueReason checks the stories of runs that are easily misread. Each story must agree with what
-// happened in its run.
+// TestStoriesNameTheTrueReason checks the explanations of violations in runs that are easily misread. Each explanation
+// must agree with what happened in its run.
 func TestStoriesNameTheTrueReason(t *testing.T) {
 	const never, slow = "never renewed", "holder outlived its lease (slow work)"
 	for _, test := range []struct {

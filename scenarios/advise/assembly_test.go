@@ -115,7 +115,8 @@ func (a *assembly) set(path, value string) {
 // limit the length of a run.
 var chosen = []string{"limit", "bound", "clients", "lock.ttl", "work.cycles", "work.hold", "work.writes"}
 
-// settings sets random values for the other keys. It sets keys of the lock more often than others.
+// settings sets random values for the keys that are not listed in chosen. It sets keys of the lock more often than
+// others.
 func (a *assembly) settings() {
 	all, _ := scenarios.Variables()
 	d := locks.Define(a.scenario.Clients[0].Lock.Protocol)
@@ -286,9 +287,9 @@ func (a *assembly) fault(names nemesis.Names, events []history.Event, sent []nem
 	return nil
 }
 
-// assembledStories calls visit for violations in assembled scenarios, until visit returns false. It begins with the
-// scenario of the seed from. It passes at most perCause violations for each pair of law and cause, so that rare pairs
-// count as much as frequent ones.
+// assembledStories calls visit for violations in assembled scenarios, until visit returns false. The argument from is
+// the seed of the first scenario. At most perCause violations are passed for each pair of law and cause, so that rare
+// pairs count as much as frequent ones.
 func assembledStories(t testing.TB, from uint64, perCause int, visit func(*claims.Story) bool) {
 	t.Helper()
 	seen := map[string]int{}

@@ -11,9 +11,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign/campaigntest"
 )
 
-// Advice is the same whoever performs the runs: about a file with faults, about one that breaks without any, and about
-// one with a mix, whose plans are found by an exploration. At the smallest size, only the changes of the servers are
-// tried, as for clients that are programs.
+// The advice does not depend on which process performs the runs. The test checks this for a file with faults, for one
+// whose lock breaks without any, and for one with a mix, whose plans an exploration finds. At the smallest size, only
+// the changes of the servers are tried, as for clients that are programs.
 func TestAdviceIsTheSameHoweverItIsDivided(t *testing.T) {
 	forgets := strings.Replace(forgetful, "clients: 3", "clients: 2", 1)
 	texts := map[string]string{"own faults": forgets}
@@ -62,7 +62,7 @@ func divisible(t *testing.T, s *scenarios.Scenario, o Options) []byte {
 	return all
 }
 
-// A worker refuses a stage of other advice, and a result with other changes is an error.
+// A worker refuses a stage that belongs to a different search for advice, and a result with other changes is an error.
 func TestAStageOfOtherAdviceIsRefused(t *testing.T) {
 	w, err := NewWorker(parsed(t, forgetful), Options{From: 1, Seeds: 1})
 	if err != nil {

@@ -78,7 +78,8 @@ func TestResultsMayComeInAnyOrder(t *testing.T) {
 	}
 }
 
-// A result that is missing, lost or of another work is an error, unless the work has a result for lost jobs.
+// A missing or lost result, or a result of another Work, is an error. A lost result is not an error if the Work has a
+// result for lost jobs.
 func TestAResultThatIsNotOfTheWorkIsAnError(t *testing.T) {
 	value := func(text string) func(campaign.Stage, campaign.Part) campaign.Part {
 		return func(_ campaign.Stage, p campaign.Part) campaign.Part { p.Value = []byte(text); return p }

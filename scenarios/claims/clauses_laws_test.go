@@ -82,8 +82,8 @@ func (p *proof) builtOn(m []string) string {
 func (p *proof) overwritten(m []string) string { return p.effect("write", m[2], m[3], m[4]) }
 
 // stuck checks for how long no client acquired a lock. m[1:4] contains the client that waits, the lock, and the time of
-// the request. m[4] is the time since when nobody acquired the lock. m[5] is text about faults. m[6] is how long nobody
-// acquired it, and m[7] is the limit.
+// the request. m[4] is the time from which on nobody acquired the lock. m[5] is text about faults. m[6] is how long
+// nobody acquired it, and m[7] is the limit.
 func (p *proof) stuck(m []string) string {
 	h := &p.History.Header
 	limit := h.TTL + h.Hold + h.Slack
@@ -316,8 +316,8 @@ func (p *proof) waitsThen(name string) bool {
 }
 
 // missedTurn checks that a waiting client's key is the first in the queue, and that it became the first at the stated
-// time. m[1:4] contains the client, the server of the key and the time at which the key was set. m[4] is the time since
-// when the key has been the first, and m[5] is the client that waits.
+// time. m[1:4] contains the client, the server of the key and the time at which the key was set. m[4] is the time at
+// which the key became the first, and m[5] is the client that waits.
 func (p *proof) missedTurn(m []string) string {
 	begun := ""
 	if m[3] != m[4] {
@@ -460,8 +460,8 @@ func (p *proof) orderSlack(m []string) string {
 }
 
 // leftFree checks for how long no client was granted a lock. m[1:4] contains the client that waits, the lock and the
-// time of the request. m[4] is the time since when the lock has been free, m[5] is how long it was free, and m[6] is
-// the limit.
+// time of the request. m[4] is the time at which the lock became free, m[5] is how long it was free, and m[6] is the
+// limit.
 func (p *proof) leftFree(m []string) string {
 	turn := p.History.Header.Order.Turn
 	free := false // whether a period of the stated length without a grant begins at the stated time

@@ -48,7 +48,8 @@ func (p *proof) left(s *Section) string {
 	}
 }
 
-// otherHolder matches the text about one of the other holders of a semaphore. Its groups are WHO TIME left.
+// otherHolder matches the text about one of the other holders of a semaphore. Its groups are the holder's client and
+// attempt, the time at which its section began, and how the section ended.
 var otherHolder = pattern(`WHO, inside since TIME, had not yet left \(([^()]+)\)`)
 
 // crowded checks that a section began while all permits were in use. m[1:5] contains the client, attempt, lock and

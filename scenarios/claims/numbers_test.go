@@ -58,7 +58,7 @@ type proof struct {
 	said     map[string]int // how often each clause occurred
 }
 
-// explained yields every finding of a verdict and, after each, the further breaches in it.
+// explained yields every finding of a verdict and, after each, the further breaches that the finding contains.
 func explained(v checker.Verdict) iter.Seq[checker.Finding] {
 	return func(yield func(checker.Finding) bool) {
 		for _, f := range v.Findings {

@@ -186,8 +186,8 @@ func TestTimesAreDividedWhereTheyAreLong(t *testing.T) {
 	}
 }
 
-// TestRowsSayWhatDiffers checks that it counts as a difference if the simulated and the real outcome differ. A refusal
-// counts neither as a difference nor as an agreement.
+// TestRowsSayWhatDiffers checks that a scenario counts as a difference if its simulated and its real outcome differ. A
+// refusal counts neither as a difference nor as an agreement.
 func TestRowsSayWhatDiffers(t *testing.T) {
 	other, err := scenarios.Named("fenced-gc-pause")
 	if err != nil {
