@@ -22,13 +22,11 @@ import (
 // ofSearches lists the settings that affect only how a search chooses its plans. Package search tests them.
 var ofSearches = []string{"mix.aimed", "mix.guided"}
 
-// settingUnderTest is one value of one setting.
 type settingUnderTest struct{ path, value string }
 
-// TestEverySettingChangesARunOrIsRefused tries every setting in the parser's tables with each of its words, or with
-// some numbers. It does so for every protocol, and for a single client. Either some run must differ from the run with
-// the default, or the file must be refused. testdata/format/refused.txt lists the refused files with their reasons and
-// positions.
+// TestEverySettingChangesARunOrIsRefused tries each setting with each of its words, or with some numbers, for every
+// protocol and for a single client. Either some run must differ from the run with the default, or the file must be
+// refused. testdata/format/refused.txt lists the refused files with their reasons and positions.
 func TestEverySettingChangesARunOrIsRefused(t *testing.T) {
 	if raceEnabled {
 		t.Skip("thousands of runs, each on one goroutine")
