@@ -84,8 +84,8 @@ func (s *story) inside() string {
 	return words + " for a moment"
 }
 
-// recorded returns the time at which the first recording of a holder ends. It returns history.Never if no such
-// recording ends.
+// recorded returns the earliest time at which the recording of one of the holders ends. It returns history.Never if
+// none of their recordings ends.
 func (s *story) recorded() history.Time {
 	until := history.Never
 	for _, p := range s.f.Holders {

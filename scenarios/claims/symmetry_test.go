@@ -65,9 +65,8 @@ func beforeProbe(t *testing.T, s *scenarios.Scenario, p nemesis.Plan) *history.H
 }
 
 // symmetric runs scenarios with fixed delays and without random waits, and checks that renaming changes nothing else.
-// One random choice still depends on names: if a client continues after a pause, the choice decides whether it first
-// processes the answers on a connection or its timers. Therefore the test accepts that a few runs differ after such a
-// pause.
+// One random choice still depends on names: whether a client that continues after a pause first processes the answers
+// on a connection or its timers. Therefore the test accepts that a few runs differ after such a pause.
 func symmetric(t *testing.T, relation string, few, many int,
 	change func(r *rand.Rand, s *scenarios.Scenario) (*scenarios.Scenario, naming)) {
 	t.Helper()

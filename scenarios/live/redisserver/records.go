@@ -423,8 +423,8 @@ type past struct {
 
 func newPast() *past { return &past{owners: map[store.Holding]history.Attempt{}} }
 
-// longest is the maximum number of values that a past contains. A server cannot accept that many values in a few
-// seconds, and a crash loses at most the last few seconds.
+// longest is the maximum number of values whose owners are stored in past. A server cannot accept that many values in a
+// few seconds, and a crash loses at most the last few seconds.
 const longest = 1 << 17
 
 func (p *past) note(h store.Holding, of history.Attempt) {
