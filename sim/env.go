@@ -56,8 +56,8 @@ type Mark struct{ at history.Time }
 type Deadline struct {
 	Clock ClockKind
 	At    time.Duration // time since the zero of that clock; for Wall, since the Unix epoch
-	// Announced, if set, points to the true time at which the process was notified that its lease had ended before At.
-	// The time is history.Never until the process is notified.
+	// Announced, if set, points to the true time at which the process was notified that its lease had ended before the
+	// time At. The true time is history.Never until the process is notified.
 	Announced *Time
 	// Open means that no end of the lease is known. It ends only when the process is notified (Announced).
 	Open bool

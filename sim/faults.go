@@ -52,7 +52,8 @@ func (w *World) Paused(id ProcessID) bool { return w.process(id).paused > 0 }
 // client crashes. stopped is true if the process's code must stop, and false if it may continue.
 func (w *World) OnStop(f func(id ProcessID, stopped bool)) { w.onStop = f }
 
-// stopped calls the OnStop function. Code of the process that is not a task may have to stop.
+// stopped calls the function that was set with OnStop, because code of the process that does not run as a task may have
+// to stop or continue.
 func (p *Process) stopped() {
 	if p.w.onStop != nil {
 		p.w.onStop(p.id, p.paused > 0 || p.down)

@@ -42,9 +42,9 @@ type Caller interface {
 // Tasks is a Caller whose client has several tasks, which share its connections.
 type Tasks interface {
 	Caller
-	// Turn says for which task the next calls of Begin and Try are made and the next bytes are written. Tasks are
-	// numbered from 1; 0 means that the task is not known. If calling is true, the bytes are sent during a call of the
-	// task's lock. If it is false, they come from code that an earlier call has left running.
+	// Turn sets the task to which the next calls to Begin and Try, and the next bytes that are written, belong. Tasks
+	// are numbered from 1; 0 means that the task is not known. If calling is true, the bytes are sent during a call of
+	// the task's lock. If it is false, they come from code that an earlier call has left running.
 	Turn(task int, calling bool)
 }
 

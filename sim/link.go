@@ -1,7 +1,7 @@
 package sim
 
-// link is one direction of the network between two processes. Faults apply to links, but messages stay in order only
-// within a connection.
+// link is one direction of the network between two processes. A fault applies to a whole link. The order of messages,
+// however, is kept only within a connection.
 type link struct {
 	w      *World
 	ends   linkName
@@ -118,7 +118,7 @@ type heldParcel struct {
 	extra Time
 }
 
-// next returns the number for the next message, from 1.
+// next returns the number of the next message on the link, counted from 1.
 func (l *link) next() int {
 	l.sent++
 	return l.sent

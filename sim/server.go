@@ -21,7 +21,7 @@ type Server interface {
 	// ClockChanged is called when the wall clock has jumped, or when the rate of the clocks has changed. All timers set
 	// with WakeAtWall are canceled.
 	ClockChanged()
-	// Fault is called when a fault that the server itself carries out, such as SlowFsync, begins or ends.
+	// Fault is called when a fault that the server implements itself, such as SlowFsync, begins or ends.
 	Fault(f ServerFault)
 	// Stop ends the current life of the process. No method is called until the next Start. Unanswered requests get no
 	// reply.
@@ -101,7 +101,7 @@ func (s Stop) Loss(persists bool) history.Why {
 	return history.LostUnsynced
 }
 
-// ServerFault is a fault that the server program itself carries out.
+// ServerFault is a fault that the server program implements itself.
 type ServerFault struct {
 	Kind  string        // one of SlowFsync, FailOver, ExpireSession, RemoveKeys, ClientPause
 	By    time.Duration // SlowFsync: how much longer each fsync takes

@@ -67,7 +67,7 @@ type fairConfig struct {
 	withdraw bool          // default on
 }
 
-// fairMeasures returns the safety measures of a fair lock.
+// fairMeasures returns the safety measures that a fair lock with these settings takes.
 func fairMeasures(c *Config) []history.Measure {
 	own, ms := ownOf[fairConfig](c), []history.Measure{history.OwnerCheck, history.OwnValue, history.RelativeExpiry}
 	if !own.barging {
@@ -90,8 +90,8 @@ type placeTimes string
 
 const (
 	renewedPlaces placeTimes = "renewed" // place-timeout after its client last asked
-	// A place in the queue expires when place-timeout has passed since its client first asked, even if the client is
-	// still waiting (redisson 3004).
+	// A place in the queue expires when place-timeout has passed since its client first asked for the lock, even if the
+	// client is still waiting (redisson 3004).
 	fixedPlaces placeTimes = "fixed"
 	// Each place in the queue expires one place-timeout later than the place before it, so the timeouts of clients that
 	// are gone add up (redisson 1104, 6150).

@@ -82,9 +82,9 @@ type electionEnd string
 
 const (
 	leavesRecord electionEnd = "off"
-	// The leader reads the record and writes it without a holder, even if another client leads by then. It compares its
-	// identity with the holder that it saw earlier, not with the holder that it has just read (client-go from v0.34
-	// on).
+	// The leader reads the record, removes the holder from it and writes it back, even if another client leads by then.
+	// It compares its identity with the holder that it saw earlier, not with the holder that it has just read
+	// (client-go from v0.34 on).
 	clearsRecord electionEnd = "on"
 	// The leader writes the record only if the record still has the version that the leader knows (client-go v0.32).
 	clearsOwn electionEnd = "unless-changed"
@@ -451,7 +451,7 @@ func (e *election) keepTrying(env sim.Env) bool {
 	return false
 }
 
-// release writes the record without a holder, if the client is configured to do so. With clearsRecord, it first reads
+// release removes the holder from the record, if the client is configured to do so. With clearsRecord, it first reads
 // the record, and reads it again after a conflict. It does not check who the holder is.
 func (e *election) release(env sim.Env, via *etcdCaller) Answer {
 	if e.own.release == leavesRecord {

@@ -103,7 +103,7 @@ local now = t[1] * 1000 + math.floor(t[2] / 1000)
 `
 	clientsNow = `local now = tonumber(ARGV[4])
 `
-	// A permit is valid until the end of the millisecond in its score, so that it lasts for the whole TTL.
+	// A permit stays valid during the millisecond that its score names, so that it lasts for the whole TTL.
 	removeEnded = `redis.call("zremrangebyscore", KEYS[1], "-inf", "(" .. now)
 `
 	// keepSet makes the set last at least as long as its longest permit.
@@ -153,7 +153,8 @@ func makeSemaphore(r requester) protocol {
 	return l
 }
 
-// request asks for a permit. With admission by rank, the client removes itself again if its rank is too high.
+// request asks for a permit. With admission by rank, the client removes itself from the set again if its rank is too
+// high.
 func (s permitScripts) request(l *single, env sim.Env, h *Hold, due expiry) (held, taken bool) {
 	n, answered := l.ask(env, h, "set", l.permitArgs(env, s.take, h, due.at, s.time)...).Int()
 	if taken = answered && n == 0; taken && s.admit == byRank {

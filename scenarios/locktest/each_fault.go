@@ -20,8 +20,7 @@ import (
 // undisturbed is the seed of the fault-free run to which Config.EachFault adds single faults.
 const undisturbed = 1
 
-// eachFaultRefused returns an error text if a field of the Config is set that cannot be combined with EachFault, or ""
-// if there is no such field.
+// eachFaultRefused returns an error message if c sets a field that cannot be combined with EachFault, and "" otherwise.
 func (c *Config) eachFaultRefused() string {
 	switch {
 	case c.EachFault && c.Plan != nil:

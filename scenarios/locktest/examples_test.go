@@ -58,8 +58,8 @@ func TestTheMutexOfTheExamplesIsNoExclusion(t *testing.T) {
 }
 
 // TestWhatTheLocksOfTheExamplesCannotKeep: some examples require fewer laws because, as their comments say, no lease
-// survives their faults. This test shows that their locks break lease-exclusion. It also finds a reentrant lock whose
-// inner release deletes the key.
+// survives their faults. This test shows that their locks break lease-exclusion. It also shows that a reentrant lock
+// breaks lease-exclusion if its inner release deletes the key.
 func TestWhatTheLocksOfTheExamplesCannotKeep(t *testing.T) {
 	uncounted := func(c *locktest.Client) (locktest.Lock, error) {
 		l, err := newReentrant(c)

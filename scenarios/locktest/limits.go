@@ -102,13 +102,13 @@ func limitOf(h *history.History, v checker.Verdict, f checker.Finding) limit {
 type hold struct {
 	*history.Event     // the acquire ok event
 	at             int // position
-	// end is the position at which the hold was released or lost or its client crashed; len(Events) if there is no such
-	// position.
+	// end is the index of the event at which the hold was released or lost or its client crashed; len(Events) if there
+	// is no such event.
 	end   int
 	until history.Time // end of its validity, as last stated
 }
 
-// holdAt returns the hold whose acquire event is at the given position.
+// holdAt returns the hold whose acquire event has the given index.
 func holdAt(h *history.History, at int) *hold {
 	e := &h.Events[at]
 	g := &hold{Event: e, at: at, end: len(h.Events), until: e.Grant.Until}
@@ -250,8 +250,8 @@ func notified(h *history.History, f *checker.Finding) bool {
 	})
 }
 
-// ended returns the time at which the fault that began at the given position ended. If that time was not recorded, it
-// returns the end of the run.
+// ended returns the time at which a fault ended. at is the index of the event at which the fault began. If the end was
+// not recorded, ended returns the end of the run.
 func ended(h *history.History, at int) history.Time {
 	for i := at + 1; i < len(h.Events); i++ {
 		if e := &h.Events[i]; e.Process == history.Nemesis && e.Type == history.OK && e.Value == h.Events[at].Value {

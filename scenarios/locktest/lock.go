@@ -259,7 +259,7 @@ type object struct {
 	closed  bool
 }
 
-// caller performs the calls of one task into the library.
+// caller makes the calls of one task to the library.
 type caller interface {
 	Begin(history.Attempt)
 	Try() (since sim.Time, granted []sim.ProcessID)

@@ -15,7 +15,7 @@ type telling struct {
 	lost  chan struct{}
 }
 
-// announcing is a telling lock without the ValidUntil method that telling inherits from plain.
+// announcing is like telling, but does not have the ValidUntil method that telling inherits from plain.
 type announcing struct{ l *telling }
 
 func (l announcing) Lock(ctx context.Context) error {

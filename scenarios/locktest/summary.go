@@ -282,8 +282,8 @@ func (p *parent) tried() string {
 		len(all), once)
 }
 
-// decided returns the number of runs in which every law was decided (n). It also returns how many of these runs had
-// plans that did not depend on other runs (free).
+// decided counts the runs in which every law was decided. n is the number of all these runs, and free is the number of
+// those whose plans did not depend on other runs.
 func (p *parent) decided() (n, free int) {
 	for _, r := range p.runs {
 		if r.Failure != "" || slices.Contains(r.Outcomes, checker.Undecided) {

@@ -142,17 +142,17 @@ func quoted(names []string) string {
 	return text.Join(all, " and ")
 }
 
-// keyInUse describes the problem that a holder deleted its own key, or that a key belongs to waiting clients. It
-// returns "" if neither is the case. It checks for deleted keys first: if a holder deletes its own key and another
+// keyInUse returns a description of the problem if a holder deleted its own key, or if a key belongs to waiting
+// clients. Otherwise it returns "". It checks for deleted keys first: if a holder deletes its own key and another
 // client then sets that key, the other client has the lock and does not wait.
 func (t *trial) keyInUse(events []history.Event) string {
 	return cmp.Or(t.givenAway(events), t.waitersKey(events), t.signalKey(events))
 }
 
-// givenAway describes the problem that a client deleted the last of its own keys before it called Unlock, as the
-// release of an inner hold may do. It returns "" if no client did so, or if the deletion had no effect: no other client
-// got the lock, and Unlock did not fail. Some locks set a key when they are released, such as a list with a token. For
-// such a lock, it is normal that its holder has no key.
+// givenAway returns a description of the problem if a client deleted the last of its own keys before it called Unlock,
+// as the release of an inner hold may do. It returns "" if no client did so, or if the deletion had no effect: no other
+// client got the lock, and Unlock did not fail. Some locks set a key when they are released, such as a list with a
+// token. For such a lock, it is normal that its holder has no key.
 func (t *trial) givenAway(events []history.Event) string {
 	for _, h := range t.hand {
 		since := sim.Time(0)
@@ -243,8 +243,9 @@ func (t *trial) heldKeys(events []history.Event) (held []history.Lock) {
 }
 
 // signalKey looks for a key in Config.Keys that is only a signal: Unlock sets it to wake a waiting client. Such a key
-// is not a key of the lock: no client has it when it gets the lock, and the first client, which need not wait, does not
-// consume it. signalKey returns the description of this problem, or "" if there is no such key.
+// does not belong to the lock: no client has it when its Lock returns, and the first client, which did not have to
+// wait, did not use it up to acquire the lock. signalKey returns a description of this problem, or "" if there is no
+// such key.
 func (t *trial) signalKey(events []history.Event) string {
 	first := t.hand[0]
 	if len(first.held) == 0 {
@@ -276,8 +277,8 @@ func (t *trial) handOf(a history.Attempt) *hand {
 	return nil
 }
 
-// otherTTL describes the problem that none of the first client's keys has the TTL of the Config. It returns "" if one
-// of the keys has that TTL, or if the lock reports an end of its validity that matches the TTL.
+// otherTTL returns a description of the problem if none of the first client's keys has the TTL of the Config. It
+// returns "" if one of the keys has that TTL, or if the lock reports an end of its validity that matches the TTL.
 func (t *trial) otherTTL(events []history.Event) string {
 	first := t.hand[0]
 	if len(first.held) == 0 {
@@ -304,9 +305,9 @@ func (t *trial) otherTTL(events []history.Event) string {
 	return other
 }
 
-// misused describes the problem that a client deleted, extended or overwrote the key of another client that had the
-// lock. It returns "" if no client did so, or if ownership is not promised. It ignores keys that Lock overwrote: in
-// that case two clients have the lock, which is reported elsewhere.
+// misused returns a description of the problem if a client deleted, extended or overwrote the key of another client
+// that had the lock. It returns "" if no client did so, or if ownership is not promised. It ignores keys that Lock
+// overwrote: in that case two clients have the lock, which is reported elsewhere.
 func (t *trial) misused(events []history.Event) string {
 	if !slices.Contains(t.promise.Laws, checker.Ownership) {
 		return ""
@@ -385,9 +386,9 @@ func value(events []history.Event, key history.Lock, of history.Attempt) string 
 	return ""
 }
 
-// unreleased describes the problem that an Unlock returned nil but left keys unchanged, so that the next client did not
-// get the lock before the keys expired. It returns "" if there are no such keys. The comment on RunTrial contains the
-// exact rule.
+// unreleased returns a description of the problem if an Unlock returned nil but left keys unchanged, so that the next
+// client did not get the lock before the keys expired. It returns "" if there are no such keys. The comment on RunTrial
+// contains the exact rule.
 func (t *trial) unreleased(events []history.Event) string {
 	if t.scenario.Service().Kind().ClientsExpire {
 		return ""
@@ -435,8 +436,9 @@ func (t *trial) leftBy(h *hand, x *held, events []history.Event) string {
 		"or set it to a value that marks the lock as free", text.Join(keys, " and "), where, h.name, became)
 }
 
-// leftAlone describes what happened to a key after Unlock, if its server recorded no other change to the lock's keys
-// until the next client had the lock. Otherwise it returns "".
+// leftAlone describes what happened to a key that Unlock left on its server: it expired, was extended, or did not
+// change. It returns "" if the server recorded any other change to the lock's keys, or if the next client got the lock
+// before the key expired.
 func (t *trial) leftAlone(k *history.Event, x *held, since []history.Event) string {
 	after := func(at sim.Time) time.Duration { return (at - x.to).Duration().Round(10 * time.Millisecond) }
 	prolonged := ""

@@ -117,8 +117,8 @@ func (r *Reader) isolated(lock *trace.LockTrace) {
 	}
 }
 
-// acted builds a close call from the act a and passes it to r.take, which keeps the call only if it is the closest so
-// far.
+// acted builds a close call from a, an act of a server, and passes it to r.take, which keeps the call only if it is the
+// closest so far.
 func (r *Reader) acted(lock *trace.LockTrace, value float64, a act) {
 	t := r.t
 	r.take(Deposed, value, func(c *Call) {

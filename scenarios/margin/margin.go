@@ -116,7 +116,8 @@ type Loss struct {
 	Way    Way             `json:"way"`
 }
 
-// Reader measures one run after another and reuses its memory. The zero Reader is ready to use.
+// Reader measures how close runs came to violating laws, one run after another. It reuses its memory. The zero Reader
+// is ready to use.
 type Reader struct {
 	t      *trace.Trace
 	sent   []nemesis.Sent
@@ -134,9 +135,10 @@ type Reader struct {
 	met    [Ways]bool
 }
 
-// Read measures a run. t is the trace that the checker has made from the run's history, and v is the verdict on the
-// run. sent lists the messages that the run's clients sent. For each way in which there was a close call, Read returns
-// the closest one, in the order of the ways. The calls are valid until the next Read.
+// Read measures how close a run came to violating the laws. t is the trace that the checker has made from the run's
+// history, and v is the verdict on the run. sent lists the messages that the run's clients sent. For each way in which
+// there was a close call, Read returns the closest one, in the order of the ways. The calls are valid until the next
+// Read.
 func (r *Reader) Read(t *trace.Trace, v *checker.Verdict, sent []nemesis.Sent) []Call {
 	r.t, r.sent, r.met = t, sent, [Ways]bool{}
 	r.ttl = float64(max(t.History.Header.TTL, 1))

@@ -158,8 +158,8 @@ lock: {protocol: redlock, ttl: 10s}
 work: {hold: 5s, stagger: 100ms}
 `
 
-// Each additional fault brings the second client closer to the lock. After the last one, it holds the lock at the same
-// time as the first client.
+// Each additional fault brings the second client closer to the lock. With the last fault, the second client holds the
+// lock at the same time as the first client.
 func TestEachLostKeyComesCloser(t *testing.T) {
 	s, err := scenarios.Parse("three.yaml", []byte(redlock))
 	if err != nil {

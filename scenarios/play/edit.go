@@ -87,7 +87,7 @@ func (o *opened) replace(e *gesture) error {
 	return err
 }
 
-// set gives a key a value.
+// set changes the value of a setting.
 func (o *opened) set(e *gesture) error {
 	value := strings.TrimSpace(e.Value)
 	switch {

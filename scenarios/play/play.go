@@ -72,7 +72,7 @@ type judgedLaw struct {
 	Outcome string `json:"outcome"`
 }
 
-// planned is a line of the plan, with the position in the run at which the line's fault struck.
+// planned is a line of the plan, with the event at which the line's fault struck.
 type planned struct {
 	Line  string `json:"line"`
 	Event int    `json:"event"` // index in the history of the event at which the fault struck; -1 if it never struck
@@ -106,7 +106,7 @@ type opened struct {
 	result   scenarios.Result // result of the run; set by run
 }
 
-// fileName is the name by which error messages refer to the text.
+// fileName is the name that error messages give to the text of a state.
 const fileName = "scenario"
 
 // open parses a state. If its text is wrong, the error says what is wrong and where.
@@ -233,7 +233,7 @@ func numberOf(sent int, answer bool) int {
 	return 2 * sent
 }
 
-// faults returns the lines of the plan, each with the position in the run at which its fault struck.
+// faults returns the lines of the plan, each with the event at which its fault struck.
 func (o *opened) faults(run *single.Run) []planned {
 	strikes := trace.Faults(run.History)
 	all := make([]planned, len(o.scenario.Faults))

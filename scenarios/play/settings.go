@@ -93,7 +93,7 @@ func (o *opened) faultSettings() (all []setting) {
 	return all
 }
 
-// setInFault changes a value in the line of a fault.
+// setInFault changes a value in one of the scenario's fault lines.
 func (o *opened) setInFault(key, value string) error {
 	subject, err := sweep.NewSubject(o.scenario)
 	if err != nil {

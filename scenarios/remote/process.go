@@ -17,8 +17,9 @@ import (
 // host does not report processor time, real time is used instead. Normal runs take milliseconds.
 const hung = time.Minute
 
-// idle is the maximum real time for which a process may use no processor time, if the host reports processor times. A
-// run waits only for virtual time, which advances immediately. overdue is the maximum real time in any case.
+// idle is the maximum real time for which a process may run without using any processor time, if the host reports
+// processor times. A run waits only for virtual time, which advances immediately, so a process that uses no processor
+// time hangs. overdue is the maximum real time that a process may take, even if it uses processor time.
 const (
 	idle    = 3 * time.Second
 	overdue = 10 * hung
@@ -29,8 +30,7 @@ const (
 // the message was sent, even if the other process reads the two streams at different times.
 const mark = "\x16fencepost "
 
-// Say sends a message of one line from the process that calls it. Process.Next returns the message in the other
-// process.
+// Say sends a one-line message from the calling process. The other process gets the message from Process.Next.
 func Say(out, problems io.Writer, line []byte) error {
 	_, err := fmt.Fprintf(problems, "\n%s\n", mark)
 	_, failed := fmt.Fprintf(out, "\n%s%s\n", mark, line)

@@ -58,7 +58,7 @@ func (b *Board) Document() *document.Document {
 // oneLine returns text as a single line, without the line breaks of the source.
 func oneLine(words string) string { return strings.Join(strings.Fields(words), " ") }
 
-// section returns the section about a row.
+// section returns the section about a scoreboard row (a library in one configuration).
 func (e *entry) section() document.Section {
 	s := document.Section{Heading: e.Language + ": " + e.Name, Anchor: e.Name, Body: []document.Block{e.facts()}}
 	if e.result != nil {
@@ -85,7 +85,7 @@ func (e *entry) section() document.Section {
 	return s
 }
 
-// blocks returns the blocks of a row's section that describe one finding.
+// blocks returns the blocks that describe one finding in the section of a scoreboard row.
 func (e *entry) blocks(f *Finding) []document.Block {
 	words := string(f.Law) + ", " + f.Cause + ". " + f.Headline
 	if x := e.explanation(f); x != nil {
@@ -107,8 +107,8 @@ func (e *entry) onReal(law checker.Law, cause, file string) []document.Block {
 	return []document.Block{document.Paragraph{Words: oneLine(r.words())}, document.Command(e.live(file))}
 }
 
-// calls lists, for each family of faults, how close the runs of a row came to breaking the laws that none of them
-// broke.
+// calls lists, for each family of faults, how close the runs of a scoreboard row came to breaking the laws that none of
+// them broke.
 func (e *entry) calls() (all document.Facts) {
 	for _, o := range e.result.Outcomes {
 		for _, c := range o.Closest {

@@ -36,7 +36,7 @@ finding of the row broke the promise in real time on a real server, too, by the 
 alphabetical. A letter does not say that the library is at fault: its page says whether each finding is due to the
 library, its settings, the servers or a limit of all leases.`
 
-// method explains how the rows were run.
+// method explains how the results in the scoreboard were obtained.
 const method = `Each lock has a TTL of 8 s. Three clients take it twice each; they read the data at the beginning of their work
 and write it at the end. The work takes 4 s, or 20 s where the lock is renewed meanwhile. A client whose library says
 for how long the lock is valid writes only within that time. The libraries are unmodified, in documented settings. The
@@ -46,7 +46,7 @@ their validity. Libraries of other languages run as unmodified programs in virtu
 simulated servers, with one fault a schedule; the resource is not paused. The column of all kinds is that of schedules
 with faults of several kinds.`
 
-// rerun explains how to run a row again.
+// rerun explains how to repeat the runs of a scoreboard row.
 const rerun = `The page of a row has the command that installs its library. This runs redis-py again, and writes its result
 and the pages:`
 
@@ -123,7 +123,7 @@ func (b *Board) Pages() map[string]string {
 	return all
 }
 
-// markdown returns the page of a row.
+// markdown returns the Markdown page of a scoreboard row.
 func (e *entry) markdown() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "# %s under faults\n\n%s\n", e.Name, wrapped("After reading this page you know which promises "+
@@ -152,7 +152,7 @@ func (e *entry) markdown() string {
 	return out.String()
 }
 
-// facts returns everything about a row except its findings.
+// facts returns everything about a scoreboard row except its findings.
 func (e *entry) facts() (all document.Facts) {
 	add := func(name, words string) {
 		if words != "" {
@@ -220,7 +220,7 @@ func (r *Result) found(f *Finding) string {
 	return strings.Join(seen, ", ")
 }
 
-// finding returns the section of a row's page about one finding.
+// finding returns the section about one finding for the page of a scoreboard row.
 func (e *entry) finding(f *Finding) string {
 	words := f.Headline
 	if x := e.explanation(f); x != nil {
@@ -244,7 +244,8 @@ func (e *entry) confirmed(law checker.Law, cause, file string) string {
 	return "\n" + wrapped(r.words()) + "\n    " + e.live(file) + "\n"
 }
 
-// aimed returns the section of a row's page about hand-written faults. It returns "" if there are none.
+// aimed returns the section about hand-written faults for the page of a scoreboard row. It returns "" if there are
+// none.
 func (e *entry) aimed() string {
 	var out strings.Builder
 	for n, a := range e.Aimed {
@@ -256,8 +257,8 @@ func (e *entry) aimed() string {
 	return out.String()
 }
 
-// closest returns the section of a row's page about the laws that no run broke. It returns "" if no run came close to
-// breaking one.
+// closest returns the section, for the page of a scoreboard row, about the laws that no run broke. It returns "" if no
+// run came close to breaking one.
 func (e *entry) closest() string {
 	if e.result == nil {
 		return ""

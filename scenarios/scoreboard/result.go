@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// Result is the result of exploring a row. It is stored as result.json in the row's folder.
+// Result is the result of exploring the lock of a scoreboard row. It is stored as result.json in the row's folder.
 type Result struct {
 	Version  string    `json:"version"` // version of the library that was run, as the row gave it
 	Date     string    `json:"date"`    // date of the exploration, YYYY-MM-DD
@@ -20,7 +20,7 @@ type Result struct {
 	Findings []Finding `json:"findings"` // one finding for each law and cause
 }
 
-// Outcome is the result of exploring a row under one family of faults.
+// Outcome is the result of exploring the lock of a scoreboard row under one family of faults.
 type Outcome struct {
 	Family  string              `json:"family"`
 	Runs    int                 `json:"runs"`
@@ -55,7 +55,7 @@ type Finding struct {
 	Folder   string      `json:"folder"`  // folder with the plan and its scenario, relative to the row's folder
 }
 
-// resultOf returns the result of a row, or nil if it has none.
+// resultOf returns the result of a scoreboard row, or nil if the row has none.
 func resultOf(files fs.FS, r *Row) (*Result, error) {
 	text, err := fs.ReadFile(files, path.Join(r.Folder(), "result.json"))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -58,7 +58,7 @@ type Row struct {
 	Real      []Real `yaml:"real"`
 }
 
-// Explanation says which side is responsible for a finding, such as the library, and which lines of its code cause it.
+// Explanation says who is responsible for a finding, such as the library, and which lines of code cause the finding.
 type Explanation struct {
 	Law   checker.Law `yaml:"law"`
 	Cause string      `yaml:"cause"` // the cause as in the result
@@ -119,7 +119,7 @@ var Families = []Family{
 	{"all", "faults of several of these kinds in one schedule.", ""},
 }
 
-// judged lists the laws that are checked when a row is explored.
+// judged lists the laws that are checked when a lock of the scoreboard is explored.
 var judged = []checker.Law{checker.LeaseExclusion, checker.Ownership, checker.ResourceSafety, checker.DeadlockFreedom,
 	checker.FaultTolerance}
 
@@ -133,7 +133,7 @@ func (f Family) Applies(r *Row) bool {
 // Folder returns the folder of the row, relative to this package.
 func (r *Row) Folder() string { return path.Join("libraries", r.Name) }
 
-// Scenario returns the text of the scenario for exploring the row under a family of faults.
+// Scenario returns the text of the scenario in which the row's lock is explored under a family of faults.
 func (r *Row) Scenario(f Family) string {
 	return r.scenario(f.Name, "one fault of the family "+f.Name, fmt.Sprintf(`mix:
   faults: 1

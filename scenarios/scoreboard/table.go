@@ -85,8 +85,8 @@ func (e *entry) shown() string {
 	return version
 }
 
-// schedules returns the number of schedules in all families as the table shows it, with a space before it, or "" if the
-// row has no result.
+// schedules returns the number of schedules in all families, as the table shows it: with a space before it, or "" if
+// the row has no result.
 func (e *entry) schedules() string {
 	if e.result == nil {
 		return ""
@@ -94,7 +94,7 @@ func (e *entry) schedules() string {
 	return " " + text.Grouped(e.result.runs())
 }
 
-// notTried says why the row has no result.
+// notTried says why the scoreboard row has no result.
 func (e *entry) notTried() string {
 	return cmp.Or(e.NotTried, "Not explored yet; the command of the row explores it.")
 }

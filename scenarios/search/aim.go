@@ -24,7 +24,8 @@ type aim struct {
 // these plans use that run's seed.
 const aimedTogether = 16
 
-// baseOf returns the seed of the fault-free run that is used to aim the plan of the given seed.
+// baseOf returns the seed of a fault-free run. The faults of the given seed's plan are aimed at the requests and events
+// of that run.
 func baseOf(seed uint64) uint64 { return seed - seed%aimedTogether }
 
 // at stores the requests and events of a fault-free run. Faults are aimed at them. If the run failed (err is not nil),

@@ -87,7 +87,7 @@ func heldUp(f *nemesis.Fault) string {
 }
 
 // holdTo checks how many times each message was delayed. The number may be at most four standard deviations below the
-// formula's prediction.
+// number that leastProbability predicts.
 func (a *aim) holdTo(t *testing.T, p *Plans, counts map[strike]int, plans int, instants bool) {
 	hold := func(what strike, least float64) {
 		want := least * float64(plans)

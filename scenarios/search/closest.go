@@ -21,7 +21,7 @@ type Close struct {
 	margin.Call
 }
 
-// File returns the name of the file for the plan of the close call.
+// File returns the name of the file that stores the plan of the close call.
 func (c *Close) File() string { return "closest-" + string(c.Law) + ".txt" }
 
 // Closest contains the closest calls of a search, at most one per law. If two runs came equally close, it contains the

@@ -138,8 +138,8 @@ func (w *Worker) turnTo(s *Span) (err error) {
 	return err
 }
 
-// Make performs the work at the positions first to first+size-1 of a stage. If ctx ends before the work is finished,
-// Make returns the error of ctx and no results.
+// Make performs the jobs first to first+size-1 of a stage. If ctx ends before they are finished, Make returns the error
+// of ctx and no results.
 func (w *Worker) Make(ctx context.Context, stage campaign.Stage, first, size uint64) ([]byte, error) {
 	if size < 1 || first >= stage.Size || size > stage.Size-first {
 		return nil, fmt.Errorf("stage %s has %d positions; "+

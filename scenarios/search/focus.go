@@ -10,7 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// focus changes a fault so that it strikes the processes and messages of the close call, at the time of the close call.
+// focus changes a fault so that it strikes the processes and messages that were involved when the run came closest to a
+// violation, at that time.
 func (v *variation) focus(f nemesis.Fault) nemesis.Fault {
 	if f.Kind == 0 {
 		return f
@@ -54,7 +55,7 @@ func (v *variation) client() sim.ProcessID {
 }
 
 // window returns the period in which a fault can make a difference. It begins when the holder calls acquire or is
-// granted the lock. It ends with the lease, or with the action of the holder that made this a close call.
+// granted the lock. It ends with the lease, or with the action of the holder that brought the run close to a violation.
 func (v *variation) window() (from, to time.Duration) {
 	c := v.call
 	from, to = c.Called.Duration(), c.To.Duration()
@@ -176,9 +177,9 @@ func (v *variation) mirror() {
 	v.faults = append(kept, others...)
 }
 
-// requests returns the requests near the close call: those of the given client, of the holder's attempt and of the next
-// holder's attempt. If the close call is about late requests, the result may include earlier requests, because they may
-// arrive late.
+// requests returns the requests that were sent around the time of the close call: those of the given client, of the
+// holder's attempt and of the next holder's attempt. If the close call is about late requests, the result may include
+// earlier requests, because they may arrive late.
 func (v *variation) requests(client sim.ProcessID) (near []*nemesis.Sent) {
 	c := v.call
 	stale := v.stale()
@@ -261,8 +262,8 @@ func (v *variation) instantIn(from, to time.Duration) time.Duration {
 	return from + time.Duration(v.random.Uint64()%uint64(max(to-from, 1)))
 }
 
-// length picks the length of a fault that begins at the given time. The fault ends around the end of the lease, well
-// after it, or near some event. ok is false if the fault should keep its length.
+// length picks the duration of a fault that begins at the given time. The fault ends around the end of the lease, well
+// after it, or near some event. ok is false if the fault should keep its duration.
 func (v *variation) length(at, from time.Duration) (d time.Duration, ok bool) {
 	end := at
 	switch v.below(4) {

@@ -132,8 +132,8 @@ func (n *niche) weight() int {
 	return max(max(1000/(1+n.broken), 200)*unit/(unit+n.idle), 20)
 }
 
-// choose picks a niche at random by weight, and one of its plans. It prefers plans whose runs came closer to a
-// violation. It returns nil if no run came close to one.
+// choose picks a niche at random, with a probability proportional to its weight, and then one of its plans. It prefers
+// plans whose runs came closer to a violation. It returns nil if no run came close to one.
 func (g *guide) choose(random *sim.Stream) (*elite, int) {
 	sum := 0
 	for i := range g.niches {

@@ -102,7 +102,8 @@ func (p *Plans) drawn(seed uint64) nemesis.Plan {
 	return plan
 }
 
-// turn aims a random selection of the faults. The mix specifies the percentage of faults to aim.
+// turn aims some of the faults, chosen at random, at requests and events of the fault-free run. The mix specifies the
+// percentage of faults to aim.
 func (p *Plans) turn(faults []nemesis.Fault, a archer) {
 	for i, f := range faults {
 		if a.below(100) >= p.scenario.Mix.Aimed {

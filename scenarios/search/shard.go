@@ -8,10 +8,11 @@ import (
 	"strings"
 )
 
-// Shard is one of several consecutive parts of a sequence of seeds or positions. The parts have nearly the same size.
+// Shard is one of several consecutive parts of a sequence, such as a sequence of seeds. The parts have nearly the same
+// size.
 type Shard struct{ Index, Of int } // 1 <= Index <= Of
 
-// Whole is the shard that contains all seeds or positions.
+// Whole is the shard that contains the whole sequence.
 var Whole = Shard{1, 1}
 
 // maxShards is the maximum number of shards into which a search can be divided.
@@ -34,14 +35,14 @@ func ParseShard(text string) (Shard, error) {
 // String returns the shard as text, such as "2/5".
 func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Of) }
 
-// Size returns how many of n positions belong to the shard.
+// Size returns how many elements of a sequence of n elements belong to the shard.
 func (s Shard) Size(n int) int {
 	from, to := s.bounds(n)
 	return to - from
 }
 
-// bounds returns the half-open range [from, to) of the positions that belong to the shard. There are n positions,
-// counted from 0.
+// bounds returns the half-open range [from, to) of the elements that belong to the shard, in a sequence of n elements
+// that are counted from 0.
 func (s Shard) bounds(n int) (from, to int) {
 	of := func(i int) int {
 		hi, lo := bits.Mul64(uint64(n), uint64(i))

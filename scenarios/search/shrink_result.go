@@ -68,8 +68,8 @@ func (r *Shrunk) run(s *scenarios.Scenario, p nemesis.Plan) (checker.Verdict, er
 	return v, nil
 }
 
-// failsAgain runs the scenario's text with the scenario's own faults, and then the plan's text. It returns an error
-// unless both runs are equal and show the violation.
+// failsAgain runs the reduced scenario twice: with the faults in the scenario's text, and with those in the plan's
+// text. It returns an error unless both runs are equal and show the violation.
 func (r *Shrunk) failsAgain() error {
 	if _, err := r.run(r.Scenario, r.Scenario.Plan(r.Plan.Seed)); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (r *Shrunk) summary(found string) string {
 		withFaults(len(r.Plan.Faults)), r.story(), r.Cause, counted(len(r.First.Faults), "fault"), found, r.seeds())
 }
 
-// seeds says which seeds show the violation, as the last part of a sentence.
+// seeds returns a clause that says which seeds show the violation. The clause ends a sentence.
 func (r *Shrunk) seeds() string {
 	own, most := r.Plan.Seed, shrink.OtherSeeds
 	switch r.Often {

@@ -374,7 +374,7 @@ func TestAnInterruptedShrinkGivesWhatItHas(t *testing.T) {
 	}
 }
 
-// doneAfter is a context that is done after the given number of calls of Err.
+// doneAfter is a context that is done after the given number of calls to Err.
 type doneAfter struct {
 	context.Context
 	left int

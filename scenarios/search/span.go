@@ -21,8 +21,8 @@ type Span struct {
 	From     uint64   `json:"from"`  // the first seed
 	Seeds    int      `json:"seeds"` // number of seeds of all shards; at least 1
 	Shard    Shard    `json:"shard"` // the share of these seeds that this search runs
-	// Free is set if the mix asks for guided plans, but there are too few seeds for guidance. All plans are then drawn
-	// independently of the results of other runs.
+	// Free is set if the mix asks for guided plans, but the search has too few seeds to guide any plan. All plans are
+	// then drawn independently of the results of other runs.
 	Free bool   `json:"free,omitempty"`
 	Ran  Ranges `json:"ran"` // the seeds that have been run
 }

@@ -51,8 +51,8 @@ func (v *variation) pickDuration(most time.Duration) time.Duration {
 	return max(most>>v.below(10), time.Millisecond).Truncate(time.Millisecond)
 }
 
-// beyond picks the length of a fault that begins at the given time and lasts beyond the given end. The fault ends at a
-// random time after that end: later by at most the given maximum, or by 1 s if that is longer.
+// beyond picks the duration of a fault that begins at the given time and lasts beyond the given end. The fault ends at
+// a random time after that end: later by at most the given maximum or 1 s, whichever is longer.
 func (v *variation) beyond(at, end, most time.Duration) time.Duration {
 	return (max(end-at, 0) + max(most, time.Second)>>v.below(4)).Truncate(time.Millisecond)
 }
@@ -273,9 +273,9 @@ func (v *variation) lateAnswer() []nemesis.Fault {
 	return []nemesis.Fault{r.Strike(nemesis.Fault{Kind: nemesis.DelayMessage, By: v.pickDuration(length)}, true)}
 }
 
-// lateTry returns a fault that delays a request with which the holder undid an earlier failed attempt, until a later
-// attempt has set the holder's key. The history does not mark such requests. So lateTry picks any request that the
-// holder sent to the server before the lock was granted, except the first and the last.
+// lateTry returns a fault that delays a request until a later attempt has set the holder's key. The request should be
+// one with which the holder undid an earlier, failed attempt. The history does not mark such requests, so lateTry picks
+// any request that the holder sent to the server before the lock was granted, except the first and the last.
 func (v *variation) lateTry() []nemesis.Fault {
 	server, from := v.standing(), v.call.From.Duration()
 	var sent []*nemesis.Sent

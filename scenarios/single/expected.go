@@ -84,8 +84,8 @@ func Named(lines []ExpectLine) bool {
 }
 
 // Intent says how the outcomes compare with what the scenario should show. If all are as expected, it says what was
-// expected. Otherwise it says what was not as expected, and which laws were broken although this was not promised. It
-// returns "" for a scenario without expectations.
+// expected. Otherwise it says what was not as expected. In both cases, it also names the laws that were broken but are
+// not promised. It returns "" if the scenario has no expectations and no such law was broken.
 func Intent(lines []ExpectLine, ok bool) string {
 	var broken, kept, figures, otherwise, unkept, excused []string
 	for i := range lines {

@@ -48,8 +48,8 @@ func (r *Run) plan() document.Plan {
 	return lines
 }
 
-// mostAsked is the maximum number of kinds of requests that are listed if a fault never struck because its message was
-// never sent. These are requests that the client sent instead.
+// mostAsked is the maximum number of kinds of requests that are listed for a fault whose message was never sent. The
+// listed requests are those that the client sent instead.
 const mostAsked = 8
 
 // asked says what a client sent instead of the message that a fault names, if the fault never struck because that

@@ -118,7 +118,7 @@ func (r *Run) conditions(v *views, picture *timeline.Timeline) document.Columns 
 	return all
 }
 
-// facts says how the run was made: as a single line for the text form of the report, and as a list for its page.
+// facts says how the run was performed: as a single line for the text form of the report, and as a list for its page.
 func (r *Run) facts() (line, list document.Facts) {
 	events, took := len(r.Recorded().Events), text.Instant(history.Of(r.Simulated))
 	seed := strconv.FormatUint(r.Seed, 10)

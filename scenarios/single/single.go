@@ -94,7 +94,7 @@ func NewRun(s *scenarios.Scenario, r scenarios.Result, judged format.Judgment) *
 	return run
 }
 
-// HoldTo compares the run with a promise instead of its scenario's expectation.
+// HoldTo judges the run by a promise instead of by its scenario's expectation.
 func (r *Run) HoldTo(promise checker.Promise) {
 	r.Expected, r.Promise = nil, true
 	failed, undecided := false, false

@@ -48,8 +48,8 @@ type Edge struct {
 	Last, First   *Point
 	Before, After State
 	Exact         bool // Last and First are at most the resolution apart and have enough runs
-	// Stopped is set if the sweep was interrupted before the edge was exact. If both Exact and Stopped are false, no
-	// point between Last and First is a valid scenario.
+	// Stopped is set if the sweep was interrupted before the position of the edge was exact. If both Exact and Stopped
+	// are false, no point between Last and First is a valid scenario.
 	Stopped bool
 }
 
@@ -102,7 +102,7 @@ type crossing struct {
 	unusual []int
 }
 
-// crossing prepares the bisection of the side between the two points of a job.
+// crossing prepares to bisect the interval between the two points of a job.
 func (w *sweeper) crossing(j *job) *crossing {
 	c := &crossing{sweeper: w, axis: j.Axis, resolution: w.resolution(j.Axis), blocked: map[int64]bool{},
 		known: []*Point{j.A, j.B}}
@@ -114,7 +114,7 @@ func (w *sweeper) crossing(j *job) *crossing {
 	return c
 }
 
-// cross bisects the side, until ctx is done.
+// cross bisects the interval between the two ends until there is nothing left to do or ctx is done.
 func (c *crossing) cross() error {
 	for c.ctx.Err() == nil {
 		if moved, err := c.step(); err != nil || !moved {
@@ -199,7 +199,7 @@ func (c *crossing) edges(point int) (list []Edge) {
 	return list
 }
 
-// at returns the value that a point has on the side's axis.
+// at returns the value that a point has on the axis of the search.
 func (c *crossing) at(p *Point) int64 { return p.Levels[c.axis].N }
 
 // wide reports whether two points are further apart than the resolution.

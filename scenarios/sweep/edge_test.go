@@ -149,8 +149,8 @@ func pointOf(state State, l Level) *Point {
 	return p
 }
 
-// TestStretchesEndAtEdges checks that the stretches together contain every point. Neighboring stretches must have
-// different states, and must end at edges and not at points of the grid.
+// TestStretchesEndAtEdges checks that the stretches (ranges of values with the same outcome) together contain every
+// point. Neighboring stretches must have different states, and must end at edges and not at points of the grid.
 func TestStretchesEndAtEdges(t *testing.T) {
 	for n := 1; n <= 5; n++ {
 		everyOutcome(n, Invalid+1, func(states []State) {

@@ -77,8 +77,8 @@ func TestFreshSeedsConfirmWhatASweepSays(t *testing.T) {
 	}
 }
 
-// confirm performs runs with fresh seeds at the value At of a stretch. It returns "" if the results are compatible with
-// the stretch, and otherwise a message that says what contradicts it.
+// confirm performs runs with fresh seeds at the value At of a stretch (a range of values with the same outcome). It
+// returns "" if the results are compatible with the stretch, and otherwise a message that says what contradicts it.
 func confirm(t *testing.T, s *Sweep, st *Stretch, law checker.Law, fresh int) string {
 	t.Helper()
 	o := s.Options

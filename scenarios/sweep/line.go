@@ -12,15 +12,15 @@ import (
 type Stretch struct {
 	State    State
 	From, To Level // the first and the last value tried in the range
-	// At is a value in the stretch that was tried. If the law is broken in only some runs of the stretch, At is in the
-	// middle of the stretch. Otherwise it is next to the edge. Runs is the number of runs with this value, and Violated
-	// is the number of those that broke the law.
+	// At is a value of the stretch at which the law was tried. If the law is broken in only some runs of the stretch,
+	// At is in the middle of the stretch. Otherwise it is next to the edge. Runs is the number of runs with this value,
+	// and Violated is the number of those that broke the law.
 	At             Level
 	Violated, Runs int
 	shown          *Point // the point at At
 }
 
-// Line is the outcome of a law along an axis.
+// Line contains the outcomes of a law along an axis.
 type Line struct {
 	Axis int
 	// Other is the value on the other axis, or nil if the sweep has one axis.

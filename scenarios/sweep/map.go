@@ -203,9 +203,10 @@ func (m *Map) cells(d *plot.Diagram) {
 	}
 }
 
-// bands colors the line with the index row, which lies along an ordered axis. It also draws the edges of this line and
-// the limits that the assertions' conditions set. On a strip the line spans the whole height. On a map it spans the row
-// or column of its value on the other axis. The border between two tried values is drawn halfway between them.
+// bands colors the line of the grid with the given index, which lies along an ordered axis. It also draws the edges of
+// this line and the limits that the assertions' conditions set. On a strip the line spans the whole height. On a map it
+// spans the row or column of its value on the other axis. The border between two tried values is drawn halfway between
+// them.
 func (m *Map) bands(d *plot.Diagram, row int) {
 	l := &m.Law.Lines[row]
 	a, lo, hi := &m.Axes[l.Axis], float64(row)-.42, float64(row)+.42
@@ -285,7 +286,7 @@ func (m *Map) regions(d *plot.Diagram) {
 	for i := range m.Law.Cells {
 		g.Rank = append(g.Rank, rank(m.Law.Cells[i].State))
 	}
-	// if a side has several edges, use the first one that bounds a safe region
+	// if several edges lie between the same two neighboring points, use the first one that bounds a safe region
 	for i := len(m.Law.Edges) - 1; i >= 0; i-- {
 		e := m.Law.Edges[i]
 		side := plot.Side{Point: e.Point, Axis: e.Axis}

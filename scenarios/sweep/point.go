@@ -66,7 +66,8 @@ func (p *Point) State(law checker.Law) State {
 	return Unjudged
 }
 
-// sure reports whether a point next to an edge has enough runs for a reliable outcome of the law.
+// sure reports whether a point next to an edge (a change of a law's outcome) has enough runs for a reliable outcome of
+// the law.
 func (o *Options) sure(p *Point, law checker.Law) bool {
 	state := p.State(law)
 	return p.Runs >= o.Sure || state != Safe && state != Broken

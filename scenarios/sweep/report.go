@@ -205,7 +205,8 @@ func (l *Line) warnings() []string {
 	return []string{turnsTwice}
 }
 
-// edge describes an edge in a sweep with one axis. If the edge is not exact, edge says why.
+// edge describes an edge (a place where the outcome of a law changes) in a sweep with one axis. If the edge is not
+// exact, the description says why.
 func (s *Report) edge(e *Edge) (all []document.Block) {
 	if e.Exact && !e.Bounds() {
 		return nil // the sentence about the law's line already contains the edge
@@ -228,7 +229,8 @@ func (s *Report) edge(e *Edge) (all []document.Block) {
 	return all
 }
 
-// edgeCause returns a finding about the edge's law at one of the two points next to the edge.
+// edgeCause returns a violation of the law of edge e (a place where the law's outcome changes). The violation occurred
+// at one of the two points next to the edge.
 func edgeCause(e *Edge) (cause campaign.Finding) {
 	for _, p := range []*Point{e.Last, e.First} {
 		if all := Causes(p, e.Law); len(all) > 0 {

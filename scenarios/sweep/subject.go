@@ -217,7 +217,7 @@ func (b *Subject) Set(text string) error {
 	return nil
 }
 
-// given is a key that is set to one value for all points.
+// given is a setting that has the same value at all points of a sweep.
 type given struct{ path, value string }
 
 // givenTexts returns the settings that Set has changed, except whole faults, as texts such as "work.hold validity".

@@ -54,8 +54,8 @@ type Options struct {
 	// Resolution is, for each unit, the maximum distance between the values on the two sides of a bisected edge. Zero
 	// means the default: 1 ms, 1, or 1 ppm.
 	Resolution [Rates + 1]int64
-	// Crew performs the runs. Its Hands are workers created by NewWorker. It receives the number of points or edges
-	// that are done.
+	// Crew performs the runs. Its Hands are workers created by NewWorker. Its function Progress is called with the
+	// number of points or edges that are done.
 	campaign.Crew
 }
 
@@ -308,7 +308,7 @@ func (s *Sweep) truth(a *Assertion, levels []Level) (truth, error) {
 	return no, nil
 }
 
-// turnOn finds where the truth of a condition changes on a side of the grid (the interval between two neighboring
+// turnOn finds where a condition becomes true or false on a side of the grid (the interval between two neighboring
 // points). It returns the value next to the change at which the condition is true. ok is false if there is no such
 // change.
 func (s *Sweep) turnOn(a *Assertion, e side, from, to truth) (n int64, ok bool, err error) {

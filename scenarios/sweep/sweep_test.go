@@ -391,7 +391,7 @@ func TestAnInterruptedSweepTellsWhatItHas(t *testing.T) {
 	}
 }
 
-// doneAfter is a context that is done after the given number of calls of Err.
+// doneAfter is a context that is done after the given number of calls to Err.
 type doneAfter struct {
 	context.Context
 	left int

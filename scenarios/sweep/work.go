@@ -26,8 +26,8 @@ type outcome struct {
 	Blocked []int64 // values such that the middle of the gap after the value is not a valid scenario, ascending
 }
 
-// NewWorker returns a worker for the sweep of a subject with these options, as Options.Hands need it. It returns the
-// same errors as Sweep.
+// NewWorker returns a worker for the sweep of a subject with these options. Such workers can be used as Options.Hands.
+// It returns the same errors as Sweep.
 func (b *Subject) NewWorker(o Options) (campaign.Worker, error) {
 	s, err := b.begin(o)
 	if err != nil {

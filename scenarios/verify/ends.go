@@ -43,8 +43,8 @@ type mark struct {
 	threshold bool // also try a fault that ends just after this instant
 }
 
-// marks returns the marks between the strike of a fault and the given instant (see mark). c must be the course of a run
-// in which the fault never ends.
+// marks returns the marks (instants at which it may matter whether a fault has ended) between the strike of a fault and
+// the given instant. c must be the course of a run in which the fault never ends.
 func (c *course) marks(strike, until sim.Time) []mark {
 	var list []mark
 	add := func(at sim.Time, p sim.ProcessID, threshold bool) {
@@ -80,7 +80,7 @@ func (c *course) marks(strike, until sim.Time) []mark {
 	return list
 }
 
-// due returns the expiry times of the keys that exist at the given instant, as marks.
+// due returns the expiry times of the keys that exist at the given instant, as marks (see mark).
 func (c *course) due(at sim.Time) []mark {
 	type place struct {
 		server sim.ProcessID

@@ -84,8 +84,8 @@ limit: 10s
 }
 
 // shown returns everything that each process records in a run, with times, as text. It omits the fault's name and exact
-// start. It also omits the probe, which begins some time after the last fault, and the records of the strike itself:
-// the end of a client, and a key that a jump ends or restores.
+// start. It also omits the probe, which begins some time after the last fault, and the direct effects of the fault: the
+// record of a client's crash, and the times at which a jump makes keys expire or reappear.
 func shown(events []history.Event, kind nemesis.Kind) string {
 	lines := map[history.Process]*strings.Builder{}
 	for i := range events {
@@ -267,8 +267,8 @@ func gridOf(c *course) []sim.Time {
 	return slices.DeleteFunc(slices.Compact(grid), func(at sim.Time) bool { return at < 0 })
 }
 
-// sized returns copies of f, a clock jump, with the sizes that the grower tries at the first four openings. For a fault
-// of another kind, which has no size, it returns only f.
+// sized returns copies of f, a clock jump, with the sizes that the grower tries at the first four openings (places
+// where the jump can start). For a fault of another kind, which has no size, it returns only f.
 func sized(g *grower, f nemesis.Fault, openings []opening) []nemesis.Fault {
 	if f.Kind != nemesis.Jump {
 		return []nemesis.Fault{f}
@@ -282,7 +282,7 @@ func sized(g *grower, f nemesis.Fault, openings []opening) []nemesis.Fault {
 	return list
 }
 
-// someEnds returns some of the possible end times of a fault, from all its openings.
+// someEnds returns some of the possible end times of a fault, for all the given openings (places where it can start).
 func someEnds(t *testing.T, g *grower, f nemesis.Fault, openings []opening) []sim.Time {
 	if f.Kind == nemesis.Jump || f.Kind == nemesis.Crash && f.Loss == nemesis.LosesMemory {
 		return []sim.Time{never}

@@ -92,7 +92,7 @@ func (g *grower) cutShort(done *growth, err error) (*growth, error) {
 	return g.growth, nil
 }
 
-// bare runs and judges the plan of a branch without adding a fault.
+// bare runs and judges the plan of a branch as it is, without adding a fault.
 func (g *grower) bare(b *branch) (*growth, error) {
 	g.branch, g.growth = b, &growth{Tally: newTally(g.v.Scenario.Promise.Laws)}
 	result, _, err := g.run(nil, false)
@@ -103,7 +103,8 @@ func (g *grower) bare(b *branch) (*growth, error) {
 	return g.growth, err
 }
 
-// climb runs the plan of branch b and stores the course of the run, so that a fault can be added to b.
+// climb makes b the current branch. It runs the plan of b and stores the course of the run, which shows where a further
+// fault can start.
 func (g *grower) climb(b *branch, deeper bool) error {
 	g.branch, g.growth, g.deeper = b, &growth{Tally: newTally(g.v.Scenario.Promise.Laws)}, deeper
 	_, c, err := g.run(nil, true)
@@ -117,7 +118,8 @@ type share struct{ part, of int }
 // bounds returns the range [from, to) of indices of the share in a list of length n.
 func (s share) bounds(n int) (from, to int) { return n * s.part / s.of, n * (s.part + 1) / s.of }
 
-// start is a fault without a start and an end, together with an opening at which it may start.
+// start is a fault whose start and end times are not yet set, together with an opening, which is a place where the
+// fault may start.
 type start struct {
 	fault nemesis.Fault
 	opening
@@ -178,8 +180,8 @@ func (g *grower) openings(f *nemesis.Fault) []opening {
 	return list
 }
 
-// dividingInstants returns instants that, in addition to the actions of the fault's target, divide the possible starts
-// of a fault into intervals.
+// dividingInstants returns the instants that divide the possible start times of a fault into intervals, except for the
+// actions of the fault's target, which also divide them.
 func (g *grower) dividingInstants(f *nemesis.Fault) []sim.Time {
 	c, how := &g.parent, f.Kind.Placement()
 	if how.Between == nil {
@@ -196,9 +198,9 @@ func (g *grower) dividingInstants(f *nemesis.Fault) []sim.Time {
 	return nil
 }
 
-// repeats reports whether a fault of kind k at the opening adds nothing new to the current plan (branch). It adds
-// nothing new if it would only prolong the plan's last fault. It also adds nothing new if both faults strike the same
-// message, because such faults are tried in only one order.
+// repeats reports whether a fault of kind k at opening o (a place where the fault can start) adds nothing new to the
+// current plan. It adds nothing new if it would only prolong the plan's last fault. It also adds nothing new if both
+// faults strike the same message, because such faults are tried in only one order.
 func (g *grower) repeats(k nemesis.Kind, o *opening) bool {
 	if len(g.faults) == 0 {
 		return false
@@ -253,8 +255,9 @@ func (g *grower) forGood(f nemesis.Fault, o *opening) error {
 	return g.early(f, o)
 }
 
-// early tries a fault that never ends, at the first instant of its opening. This matters because deadlock-freedom
-// requires a period without faults, which begins when such a fault strikes.
+// early tries a fault that never ends, at the first instant of its opening (the place where it can start). The start
+// matters to deadlock-freedom: that law requires a period without changes to the faults, and the period begins when
+// such a fault strikes.
 func (g *grower) early(f nemesis.Fault, o *opening) error {
 	if !o.isInterval() || o.since+1 == o.at {
 		return nil
@@ -293,8 +296,8 @@ func (g *grower) lasting(f nemesis.Fault, o *opening) error {
 	return nil
 }
 
-// ends returns the end times to try for a fault that starts at an opening. c contains the events and moments of the run
-// in which the fault never ends.
+// ends returns the end times to try for a fault that starts at opening o (a place where it can start). c contains the
+// events and moments of the run in which the fault never ends.
 func (g *grower) ends(c *course, f *nemesis.Fault, o *opening, last sim.Time) []sim.Time {
 	travel := g.travels[g.assignment]
 	marks := c.marks(o.at, last)

@@ -16,9 +16,10 @@ type deadline struct {
 	sets    bool          // the target will set the deadline later by its own clock, so a jump forward postpones it
 }
 
-// jumps returns the distances by which a process's wall clock may jump at an opening, in ascending order. For each
-// deadline on that clock and each later action, there are two jumps: with one, the deadline passes just before the
-// action; with the other, just after it. Two more jumps go beyond all deadlines, one forward and one back.
+// jumps returns the distances by which a process's wall clock may jump at opening o (a place where a fault can start),
+// in ascending order. For each deadline on that clock and each later action, there are two jumps: with one, the
+// deadline passes just before the action; with the other, just after it. Two more jumps go beyond all deadlines, one
+// forward and one back.
 func (g *grower) jumps(o *opening) []time.Duration {
 	beyond := g.beyond.Duration()
 	list := []time.Duration{-beyond, beyond}
@@ -40,7 +41,7 @@ func (g *grower) jumps(o *opening) []time.Duration {
 	return slices.DeleteFunc(list, func(d time.Duration) bool { return d == 0 || d > beyond || d < -beyond })
 }
 
-// deadlines returns the deadlines that depend on the clock of the opening's target.
+// deadlines returns the deadlines that depend on the clock of the process that a fault at opening o strikes.
 func (g *grower) deadlines(o *opening) []deadline {
 	var list []deadline
 	for _, m := range g.parent.due(o.at) {

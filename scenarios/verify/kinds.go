@@ -140,8 +140,8 @@ func hasEnd(f *nemesis.Fault) bool {
 // canLast reports whether f can have an end but can also last forever.
 func canLast(f *nemesis.Fault) bool { return restarts(f) || f.Kind.Endless() }
 
-// ruledOut reports whether s excludes f with the end that f has and also with the latest possible end, so that s does
-// not promise to survive f at all.
+// ruledOut reports whether s excludes f both with its own end and with the latest possible end. If so, s does not
+// promise to survive f at all.
 func ruledOut(s *scenarios.Scenario, names *nemesis.Names, f nemesis.Fault) bool {
 	late := f
 	switch {

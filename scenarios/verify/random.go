@@ -23,8 +23,8 @@ const (
 	samples = 2000
 	batch   = 100 // number of random placements that one position of a stage tries
 	batches = samples / batch
-	// draws is the maximum number of plans that are drawn for one placement. Drawing stops at the first plan that has a
-	// fault of the kind and changes anything in the run.
+	// draws is the maximum number of plans that are drawn for one placement. Drawing stops at the first plan that
+	// contains a fault of the placement's kind and changes anything in the run.
 	draws = 40
 )
 

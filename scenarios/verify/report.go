@@ -268,8 +268,8 @@ func (v *Verification) bounds() (all document.Facts) {
 	return all
 }
 
-// neverStruck returns the scenario's own faults whose message was never sent, each with the requests that were sent
-// instead.
+// neverStruck lists the scenario's own faults that target a message that was never sent. For each, it names the
+// requests that were sent instead.
 func (v *Verification) neverStruck() (list []string) {
 	for i := range v.Missed {
 		list = append(list, v.Missed[i].Line+" without another fault: "+single.Asked(&v.Missed[i]))

@@ -15,8 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// messageOf returns the request that the opening o stands for. answer is true if o is the answer to this request. ok is
-// false if o is neither a request nor an answer.
+// messageOf returns the request at opening o (a place where a fault can start), or the request whose answer is at o.
+// answer is true if o is at the answer. ok is false if o is at neither a request nor an answer.
 func (c *course) messageOf(o *opening) (r *nemesis.Sent, answer, ok bool) {
 	for i := range c.sent {
 		switch r := &c.sent[i]; {
@@ -29,7 +29,7 @@ func (c *course) messageOf(o *opening) (r *nemesis.Sent, answer, ok bool) {
 	return nil, false, false
 }
 
-// named returns the openings that are requests or answers.
+// named returns those openings (places where a fault can start) that are requests or answers.
 func (g *grower) named(all []opening) []opening {
 	return slices.DeleteFunc(all, func(o opening) bool {
 		_, _, ok := g.parent.messageOf(&o)
@@ -66,8 +66,8 @@ func (c *course) messageAt(p, peer sim.ProcessID, at sim.Time) (t nemesis.Trigge
 	return t, ok
 }
 
-// afterAnswers returns an opening for each answer to client p after which p sends a message at the same instant. The
-// opening is between the two messages.
+// afterAnswers returns an opening (a place where a fault can start) for each answer to client p after which p sends a
+// message at the same instant. The opening is between the two messages.
 func (c *course) afterAnswers(p sim.ProcessID) (list []opening) {
 	for i := range c.sent {
 		r := &c.sent[i]
@@ -83,7 +83,8 @@ func (c *course) afterAnswers(p sim.ProcessID) (list []opening) {
 	return list
 }
 
-// placeOnce tries a fault at an opening: one version of it for each end or size that may lead to a different outcome.
+// placeOnce tries a fault at opening o (a place where it can start): one version of it for each end or size that may
+// lead to a different outcome.
 func (g *grower) placeOnce(f nemesis.Fault, o *opening) error {
 	p := g.placing(f, o)
 	for _, f := range p.faults {
@@ -157,8 +158,8 @@ func (g *grower) placing(f nemesis.Fault, o *opening) (p *placing) {
 	return p
 }
 
-// trigger makes f strike at the opening. If the target has sent or received a message before that, f strikes right
-// after the last such message that a trigger can name.
+// trigger makes f strike at the opening of p (the place where the fault starts). If the target has sent or received a
+// message before that, f strikes right after the last such message that a trigger can name.
 func (p *placing) trigger(g *grower, f *nemesis.Fault) {
 	f.Trigger = p.opening.trigger(p.opening.at)
 	if !p.isInterval() {
@@ -172,7 +173,7 @@ func (p *placing) trigger(g *grower, f *nemesis.Fault) {
 	}
 }
 
-// lasting returns f with d as its length, its restart delay or its message delay, depending on the kind.
+// lasting returns f with d as its duration, its restart delay or its message delay, depending on the kind.
 func lasting(f nemesis.Fault, d time.Duration) nemesis.Fault {
 	switch {
 	case f.Kind.Has(nemesis.FieldFor):
@@ -264,7 +265,7 @@ func (g *grower) lapses(c *course, at sim.Time) (list []sim.Time) {
 	return slices.DeleteFunc(list, func(t sim.Time) bool { return t <= at || t == history.Never })
 }
 
-// nextSections looks at the next section of each client after the given instant. It returns the time at which the
+// nextSections finds the next critical section of each client after the given instant. It returns the time at which the
 // section's keys are set, the time at which the section begins, and the time at which its release is called.
 func (c *course) nextSections(at sim.Time) (list []sim.Time) {
 	next := map[sim.ProcessID]history.Attempt{}
@@ -293,8 +294,8 @@ func (c *course) nextSections(at sim.Time) (list []sim.Time) {
 	return list
 }
 
-// sizes returns the distances by which a clock must jump forward to pass each deadline that depends on it, and the same
-// distances backward.
+// sizes returns the sizes of the forward jumps with which a clock passes each deadline that depends on it, and the same
+// sizes, negated, for backward jumps.
 func (g *grower) sizes(p *placing) []time.Duration {
 	var points []sim.Time
 	for _, d := range g.deadlines(p.opening) {
@@ -324,8 +325,8 @@ func durationsBetween(points []sim.Time, from sim.Time, soon time.Duration) (lis
 	return list
 }
 
-// roundest returns the roundest duration d with lo < d < hi and d <= lo+soon, or 0 if there is none. It is the first
-// multiple of the largest possible power of ten.
+// roundest returns the roundest duration d with lo < d < hi and d <= lo+soon, or 0 if there is none. It uses the
+// largest power of ten that has a multiple in this range, and returns the smallest such multiple.
 func roundest(lo, hi, soon time.Duration) time.Duration {
 	for step := 10 * time.Second; step > 0; step /= 10 {
 		if d := (lo/step + 1) * step; d < hi && (d <= lo+soon || step == 1) {
@@ -372,7 +373,8 @@ const classes = "One for each class. " +
 	"Instants that are closer together than the time of one message count as one. " +
 	"The last class begins after all of them."
 
-// enumerated says how many starts and schedules of kind k were tried.
+// enumerated returns a phrase that says what was enumerated for faults of kind k. starts is the number of starts that
+// were tried, and schedules is the number of runs.
 func enumerated(k nemesis.Kind, starts, schedules int) string {
 	runs := text.CountGrouped(schedules, "run")
 	switch k.Placement().At {

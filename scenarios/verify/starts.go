@@ -20,8 +20,8 @@ type course struct {
 // opening is a place in a run where a fault can start: when a client passes a point, at a message, or at any time of an
 // interval.
 type opening struct {
-	// index is the index of the target's moment at which, or before which, the fault starts. It is len(moments) if the
-	// fault starts after all moments.
+	// index is the index, in the run's list of moments (see sim.Moment), of the target's moment at which or before
+	// which the fault starts. It is len(moments) if the fault starts after all moments.
 	index  int
 	target sim.ProcessID   // if the opening is a message: the sender
 	peer   sim.ProcessID   // if the opening is a message: the receiver
@@ -46,8 +46,8 @@ func (o *opening) stands(at sim.Time) float64 {
 	return 1
 }
 
-// trigger returns the trigger of a fault that strikes at the opening. For an interval, the fault strikes at the given
-// instant.
+// trigger returns the trigger of a fault that strikes at opening o (a place where it can start). If the opening is an
+// interval, the fault strikes at the given instant.
 func (o *opening) trigger(at sim.Time) nemesis.Trigger {
 	switch {
 	case o.point != "":
@@ -66,9 +66,9 @@ type begin struct {
 	last  opening
 }
 
-// ofProcess returns the openings for a fault of process p: before each of its actions, after its last action, and at
-// each point that it passes. unseen lists instants other than those of p's actions, in ascending order, that divide the
-// intervals.
+// ofProcess returns the openings (places where a fault can start) for a fault of process p: before each of its actions,
+// after its last action, and at each point that it passes. unseen lists instants other than those of p's actions, in
+// ascending order, that divide the intervals.
 func (c *course) ofProcess(p sim.ProcessID, from begin, unseen []sim.Time) []opening {
 	var list []opening
 	since := from.at - 1
@@ -102,8 +102,8 @@ func (c *course) ofProcess(p sim.ProcessID, from begin, unseen []sim.Time) []ope
 	return list
 }
 
-// ofMessages returns the openings for faults that affect messages to the given receivers, or all messages if no
-// receiver is given.
+// ofMessages returns the openings (places where a fault can start) for faults that affect messages to the given
+// receivers, or all messages if no receiver is given.
 func (c *course) ofMessages(from begin, to ...sim.ProcessID) []opening {
 	var list []opening
 	for i := range c.moments {
@@ -114,9 +114,9 @@ func (c *course) ofMessages(from begin, to ...sim.ProcessID) []opening {
 	return list
 }
 
-// ofLinks returns the openings for a fault that affects one direction of a link. There is one before each message in
-// that direction. There is also one before each message in the other direction, because the first message of a
-// connection needs both directions.
+// ofLinks returns the openings (places where a fault can start) for a fault that affects one direction of a link. There
+// is one before each message in that direction. There is also one before each message in the other direction, because
+// the first message of a connection needs both directions.
 func (c *course) ofLinks(from begin) []opening {
 	last := map[[2]sim.ProcessID]sim.Time{}
 	var list []opening
@@ -141,7 +141,7 @@ func (c *course) ofLinks(from begin) []opening {
 	return list
 }
 
-// acts returns the instants at which p acts, from the given moment on, without duplicates.
+// acts returns the instants at which p acts, from the moment with the given index on, without duplicates.
 func (c *course) acts(p sim.ProcessID, index int) []sim.Time {
 	var list []sim.Time
 	for _, m := range c.moments[min(index, len(c.moments)):] {
@@ -152,8 +152,8 @@ func (c *course) acts(p sim.ProcessID, index int) []sim.Time {
 	return list
 }
 
-// earliestNext returns the earliest place for the next fault if the last fault strikes at the given instant of an
-// opening.
+// earliestNext returns the earliest place for the next fault if the last fault strikes at the given instant of opening
+// o (a place where a fault can start).
 func (c *course) earliestNext(o *opening, at sim.Time) begin {
 	if o.index < len(c.moments) && c.moments[o.index].At == at {
 		return begin{o.index, at, *o}

@@ -10,10 +10,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// try runs and judges a plan that consists of the current branch's faults and f. f strikes at the given instant of the
-// opening o. instants is the number of possible start times that the run represents. If it is above 0, further faults
-// may be added to the plan. try returns nil if f had nothing to strike. Otherwise it returns the course of the run,
-// which is valid until the next run. The course contains the moments of the run only if watch is set.
+// try runs and judges a plan that consists of the faults of the current branch and f. f strikes at the given instant of
+// opening o (a place where it can start). instants is the number of possible start times that the run represents. If it
+// is above 0, further faults may be added to the plan. try returns nil if f had nothing to strike. Otherwise it returns
+// the course of the run, which is valid until the next run. The course contains the moments of the run only if watch is
+// set.
 func (g *grower) try(f nemesis.Fault, o *opening, at sim.Time, instants float64, watch bool) (*course, error) {
 	result, c, err := g.run(&f, watch)
 	if err != nil {
@@ -32,7 +33,7 @@ func (g *grower) try(f nemesis.Fault, o *opening, at sim.Time, instants float64,
 	return &c, nil
 }
 
-// run runs a plan with the branch's faults and f, if f is not nil.
+// run performs the run of a plan with the faults of the current branch and, unless it is nil, f.
 func (g *grower) run(f *nemesis.Fault, watch bool) (scenarios.Result, course, error) {
 	if err := g.ctx.Err(); err != nil {
 		return scenarios.Result{}, course{}, err
@@ -51,7 +52,7 @@ func (g *grower) run(f *nemesis.Fault, watch bool) (scenarios.Result, course, er
 	return result, course{g.moments, g.settles, result.History.Events, result.Digest, result.Sent}, nil
 }
 
-// plan returns a plan with the branch's faults and f, if f is not nil.
+// plan returns a plan with the faults of the current branch and, unless it is nil, f.
 func (g *grower) plan(f *nemesis.Fault) nemesis.Plan {
 	s := g.v.Assignments[g.assignment].Scenario
 	plan := nemesis.Plan{Scenario: s.Name, Seed: g.v.Options.Seed, Faults: slices.Concat(s.Faults, g.faults)}

@@ -1,7 +1,7 @@
 package verify
 
-// The code in this file encodes stages for workers, and the results of positions, as JSON. Decoding restores exactly
-// the same values.
+// The code in this file encodes stages for workers, and the results of positions (jobs), as JSON. Decoding restores
+// exactly the same values.
 
 import (
 	"bytes"
@@ -47,7 +47,7 @@ func (v *Verification) read(name string, spec func(any) error) (*stage, error) {
 	return st, nil
 }
 
-// fits reports whether g can be a result of v, i.e. whether it has the laws of v and its assignments of delays.
+// fits reports whether g can be a result of v, i.e. whether the laws and the assignments of delays of g are those of v.
 func (v *Verification) fits(_ int, g *growth) bool {
 	same := func(l campaign.Law, law checker.Law) bool { return l.Law == law }
 	return g != nil && slices.EqualFunc(g.Laws, v.Scenario.Promise.Laws, same) &&

@@ -248,8 +248,8 @@ func TestAnInterruptionOfOthersLeavesItUndecided(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeAPartIsAnError checks that an invalid part causes an error, and not a panic or an incomplete
-// verification.
+// TestWhatCannotBeAPartIsAnError checks that an invalid result from a worker causes an error, and not a panic or an
+// incomplete verification.
 func TestWhatCannotBeAPartIsAnError(t *testing.T) {
 	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
 	if err != nil {

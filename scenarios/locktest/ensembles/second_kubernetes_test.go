@@ -255,7 +255,7 @@ func apiStep(r *rand.Rand) step[*apiSide] {
 	})
 }
 
-// begin deletes the objects that earlier rounds have left.
+// begin deletes the objects that earlier rounds left behind.
 func (s *apiSide) begin() *apiSide {
 	*s = apiSide{base: s.base, versions: map[string]int{}, uids: map[string]int{}, seen: map[string][]map[string]any{}}
 	for _, namespace := range []string{"default", "kube-system"} {

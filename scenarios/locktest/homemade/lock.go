@@ -39,8 +39,8 @@ type Recipe struct {
 	Unchecked bool
 	// CountsFromReply makes the validity begin when the lock is granted and not when it is requested.
 	CountsFromReply bool
-	// Says is set if the validity of the lock is not exactly one TTL from the time of the request. Such a lock reports
-	// how long it is valid, in every Dress.
+	// Says is set if the validity of the lock is not exactly one TTL from the time of the request. Such a lock always
+	// reports how long it is valid, whatever its Dress.
 	Says bool
 	// Fences is set if Take also obtains a fencing token.
 	Fences bool

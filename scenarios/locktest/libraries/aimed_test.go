@@ -20,7 +20,7 @@ lock: {protocol: library, ttl: 8s, timeout: 500ms}
 work: {cycles: 3, hold: 1ms, think: 0s..500ms, writes: 1, compute: 4s, check-validity: on, stop-when-lost: on}
 %s`
 
-// unaimed is the default mix, but with all faults drawn at random.
+// unaimed is the default mix without aimed faults: each fault strikes at a random time or message.
 const unaimed = "mix: {aimed: 0%}\n"
 
 // starts is the number of searches, each of which begins with a different seed. searchLength is the maximum number of
