@@ -43,14 +43,14 @@ type Caller interface {
 type Tasks interface {
 	Caller
 	// Turn sets the task to which the next calls to Begin and Try, and the next bytes that are written, belong. Tasks
-	// are numbered from 1; 0 means that the task is not known. If calling is true, the bytes are sent during a call of
+	// are numbered from 1; 0 means that the task is not known. If calling is true, the bytes are sent during a call to
 	// the task's lock. If it is false, they come from code that an earlier call has left running.
 	Turn(task int, calling bool)
 }
 
 // Wire implements the protocol of one connection, at the client's end. It converts the bytes that the client writes
-// into requests, and the server's replies into bytes. Anything that concerns only the connection itself, such as
-// flow-control windows and header compression, it handles without messages on the simulated network.
+// into requests, and the server's replies into bytes. It handles anything that concerns only the connection itself,
+// such as flow-control windows and header compression, without messages on the simulated network.
 type Wire interface {
 	// Written handles bytes that the client has written. They may be any part of the stream. If it returns a
 	// *NotSimulatedError, the error is reported, and the connection is closed unless an error reply was sent. Any other

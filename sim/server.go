@@ -209,5 +209,5 @@ func (r *Incoming) Reply(b []byte) {
 }
 
 // Drop closes the connection without replying to the request. The client learns that the connection has ended. A later
-// call of Reply has no effect.
+// call to Reply has no effect.
 func (r *Incoming) Drop() { r.Reply(nil) }

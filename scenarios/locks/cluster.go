@@ -95,8 +95,8 @@ func (l *single) askForSlots(env sim.Env) slots {
 	return known
 }
 
-// redirected returns the first word of a reply that names another server (MOVED or ASK) and that server. For other
-// replies, both are empty.
+// redirected returns the first word of a reply that redirects the client (MOVED or ASK), and the server to which it
+// redirects. For other replies, both are empty.
 func redirected(r *sim.Reply) (how string, to sim.ProcessID) {
 	words := strings.Fields(r.Error())
 	if len(words) != 3 || words[0] != "MOVED" && words[0] != "ASK" {

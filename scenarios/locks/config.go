@@ -141,8 +141,8 @@ type Wait struct {
 	Timeout  time.Duration // argument of WAIT, in whole ms; 0: wait forever
 	Obey     bool          // the attempt fails if fewer replicas have replied; default: on
 	Release  bool          // send WAIT also after the release
-	// SameConnection sends WAIT on the connection that set the lock, because WAIT covers only writes of its own
-	// connection. If it is off, WAIT is sent to the current master. Default: on.
+	// SameConnection makes the client send WAIT on the connection that set the lock, because WAIT covers only writes of
+	// its own connection. If it is off, WAIT is sent to the current master. Default: on.
 	SameConnection bool
 }
 
@@ -166,9 +166,10 @@ type Config struct {
 	Patience time.Duration   // an acquire gives up after this time; 0: never
 	Attempts int             // an acquire gives up after this number of attempts; 0: no limit
 	Waits    sim.ClockKind   // clock on which patience is measured; default monotonic
-	// Abrupt ends a request in progress when the client stops waiting for the lock. Default: off.
+	// Abrupt makes the client end a request in progress when it stops waiting for the lock. Default: off.
 	Abrupt bool
-	// ReleaseOnFailure makes a client delete whatever a failed attempt may have left. Default: on; with one Redis, off.
+	// ReleaseOnFailure makes a client delete whatever a failed attempt may have left behind. Default: on; with one
+	// Redis, off.
 	ReleaseOnFailure bool
 	Wake             Waking        // for one Redis: when a client that found the lock taken tries again; default: delay
 	Release          Release       // default: script (for setnx and setnx-expire: del)
@@ -200,8 +201,8 @@ type Config struct {
 	Drift        Allowance  // default none; for Redlock 1 % + 2 ms
 	TokenScope   TokenScope // also used by locks without expiry; default: per-request
 
-	// InObject stores the owner value in a field that all tasks of a client share. If it is off, each call to Acquire
-	// keeps its own value. Default: off.
+	// InObject makes all tasks of a client store the owner value in one field that they share. If it is off, each call
+	// to Acquire keeps its own value. Default: off.
 	InObject bool
 
 	// Own contains the settings that no other protocol has, as a value of a type defined in the protocol's file. It is

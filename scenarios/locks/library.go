@@ -26,13 +26,13 @@ type RefusedError struct {
 	Err  error  // the corresponding error of this package
 }
 
-// Error returns the library's error text.
+// Error returns the library's error message.
 func (e *RefusedError) Error() string { return "locks: the library said: " + e.Said }
 
 // Unwrap returns the corresponding error of this package.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// Said returns the library's error text if err is a RefusedError, and "" otherwise.
+// Said returns the library's error message if err is a RefusedError, and "" otherwise.
 func Said(err error) string {
 	var r *RefusedError
 	if errors.As(err, &r) {

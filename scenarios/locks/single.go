@@ -113,8 +113,8 @@ func (l *single) attempt(env sim.Env, h *Hold) *Hold {
 	return h
 }
 
-// clean deletes the key that a failed attempt may have left, if the client is configured to do so. taken means that the
-// attempt cannot have left a key, because another client has the lock.
+// clean deletes the key that a failed attempt may have left behind, if the client is configured to do so. taken means
+// that the attempt cannot have left a key behind, because another client has the lock.
 func (l *single) clean(env sim.Env, h *Hold, taken bool) {
 	if l.config.ReleaseOnFailure && !taken {
 		l.left = 0
@@ -137,9 +137,9 @@ func (l *single) replicated(env sim.Env, h *Hold) bool {
 	return false
 }
 
-// wait asks whether enough replicas or disks have the writes that were made on the client's connection. After a
-// failover, the client has a new connection to the new master. Since nothing has been written on that connection, the
-// new master replies that every replica has all writes.
+// wait sends WAIT or WAITAOF, and reports whether enough replicas or disks have the writes that were made on the
+// client's connection. After a failover, the client has a new connection to the new master. Since nothing has been
+// written on that connection, the new master replies that every replica has all writes.
 func (l *single) wait(env sim.Env, h *Hold) bool {
 	w := l.config.Wait
 	r := l.request(h, "wait", w.args()...)

@@ -110,9 +110,9 @@ type zooKeeperConfig struct {
 	watch     watching   // default predecessor
 	tokenFrom tokenFrom  // default own-node
 	names     nodeNaming // default marked
-	// checkSession makes a client that finds its own znode again accept it only if the session that created it is still
-	// alive. Otherwise the znode may vanish with that session while the client believes that it holds the lock (curator
-	// 1121). Default: on.
+	// checkSession makes a client that finds its own znode again check whether the session that created the znode is
+	// still alive. Without this check, the znode may vanish with that session while the client believes that it holds
+	// the lock (curator 1121). Default: on.
 	checkSession bool
 	listener     listening // default off
 }
@@ -451,8 +451,8 @@ func (l *zooKeeper) ahead(names []string, h *zooKeeperHold) (before string, ther
 }
 
 // withdraw removes the client's znode from the line, if the client is configured to do so. If there is no reply, it
-// keeps trying in the background as long as the session lives. Otherwise every other client would wait behind the znode
-// (Curator's guaranteed deletion).
+// keeps trying in the background as long as the session lives, because every other client would wait behind a znode
+// that was not removed (Curator's guaranteed deletion).
 func (l *zooKeeper) withdraw(env sim.Env, h *zooKeeperHold) {
 	if !l.config.ReleaseOnFailure {
 		return

@@ -72,7 +72,7 @@ func TestWhatIsSaidFitsALine(t *testing.T) {
 	}
 }
 
-// wordy is a lock that returns a different error text each time.
+// wordy is a lock that returns a different error message each time.
 type wordy struct{ plain }
 
 var failures int

@@ -111,7 +111,7 @@ func Explore(t *testing.T, c Config) (r *Report, ok bool) {
 	return r, true
 }
 
-// breaches merges groups of the same law and cause, so that each such pair occurs once.
+// breaches merges the groups that have the same law and cause, so that each combination of law and cause occurs once.
 func (p *parent) breaches() (all []Breach) {
 	for _, g := range p.groups() {
 		b := Breach{Law: g.Law, Cause: g.Cause, Runs: g.runs, Seed: g.first.Seed, Story: g.Story}

@@ -181,7 +181,8 @@ type unopened struct{ err error }
 func (u unopened) Lock(context.Context) error   { return u.err }
 func (u unopened) Unlock(context.Context) error { return u.err }
 
-// Prepare makes the simulated world of a run record the stacks of the synctest bubble and use its clock.
+// Prepare makes the simulated world of a run use the coroutines and the clock of the synctest bubble, and pass each
+// event to keep.
 func (h *host) Prepare(o *sim.Options) {
 	o.Stacks, o.Wall, o.Nameless = h.stacks, h.Wall(), true
 	o.Keep = h.keep

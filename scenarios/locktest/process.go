@@ -23,7 +23,7 @@ import (
 var slots = make(chan struct{}, runtime.NumCPU())
 
 // explore distributes the seeds among workers. If a worker hangs or dies, the seed that it was running fails, and the
-// others continue.
+// other workers continue.
 func (p *parent) explore(seeds []uint64) {
 	ctx, done := p.contextFor(runsShare)
 	defer done()

@@ -51,8 +51,8 @@ func (l *seizing) Lock(ctx context.Context) error {
 	return err
 }
 
-// tidy is a lock that, after each failed attempt, deletes the key that the attempt may have left. However, it uses the
-// same owner value for its next attempt.
+// tidy is a lock that, after each failed attempt, deletes the key that the attempt may have left behind. However, it
+// uses the same owner value for its next attempt.
 type tidy struct{ plain }
 
 func (l *tidy) Lock(ctx context.Context) error {

@@ -396,7 +396,7 @@ func (t *trial) excludes(h, holder *hand) (*calling, bool) {
 	return c, false
 }
 
-// impatient adds the problem that a call to Lock gave up too early.
+// impatient reports that a call to Lock gave up too early.
 func (t *trial) impatient(c *calling, holder *hand) {
 	had := "had the lock"
 	if t.hasExpired(holder) {

@@ -313,8 +313,9 @@ func (r *Reader) late(servers []history.Process, g *trace.Grant, end history.Tim
 	return best / (1 + 0.2*float64(min(within, 8)))
 }
 
-// unprotected measures a lease that its keys have not protected since the given time. It returns a number from 0 to 1,
-// which is smaller the closer another client came to acquiring the lock before the lease ended.
+// unprotected measures how close another client came to acquiring the lock before the end of a lease that its keys have
+// not protected since the given time. The result is a number from 0 to 1; the smaller it is, the closer the client
+// came.
 func (r *Reader) unprotected(lock *trace.LockTrace, i int, since, end history.Time) float64 {
 	g := &r.t.Grants[lock.Grants[i]]
 	if end <= since { // by then, the holder had already released the lock

@@ -268,8 +268,8 @@ func (r *Reader) about(c *Call, lock *trace.LockTrace, i int) {
 	c.Next, c.NextAttempt = r.next(lock, i)
 }
 
-// next returns the client that was granted the lock after the i-th grant (see beyond). If there is none, it returns any
-// other client that ever requested the lock.
+// next returns the client that was granted the lock after the i-th grant (see beyond). If there is none, it returns
+// some other client that requested the lock at any time.
 func (r *Reader) next(lock *trace.LockTrace, i int) (history.Process, history.Attempt) {
 	t := r.t
 	g := &t.Grants[lock.Grants[i]]

@@ -8,8 +8,8 @@ import (
 )
 
 // A lock with N permits is violated when N+1 clients hold it at the same time: the holder of a grant and N other
-// clients. Therefore, the next client after a grant means the Nth of these other clients. Likewise, a time or a number
-// that says how close other clients came is that of the Nth closest client.
+// clients. In this file, the "next client" after a grant is therefore the Nth of these other clients. Likewise, a time
+// or a number that says how close other clients came is that of the Nth closest client.
 
 // beyond returns the first later grant that would break the lock if the ith grant were still held: together with the
 // ith grant, more clients would hold the lock than it has permits. If the lock has one permit, this is the next grant.

@@ -28,7 +28,8 @@ type Page struct {
 	Served bool
 }
 
-// Scoreboard is the file name of the page that lists lock libraries. It is in the same folder as a static page.
+// Scoreboard is the file name of the page that lists lock libraries. That page is in the same folder as the static page
+// that links to it.
 const Scoreboard = "scoreboard.html"
 
 // boardLink is the part of a static page that links to the scoreboard.

@@ -175,8 +175,8 @@ func (o *opened) run() (err error) {
 	return err
 }
 
-// show runs the state and returns the report. If rough is set, it omits everything that needs further runs, such as
-// which faults a violation needs.
+// show performs the run of the state and returns the report. If rough is set, it omits everything that needs further
+// runs, such as which faults a violation needs.
 func (o *opened) show(rough, messages bool) (*view, error) {
 	if err := o.run(); err != nil {
 		return nil, err

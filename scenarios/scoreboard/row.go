@@ -124,8 +124,8 @@ var judged = []checker.Law{checker.LeaseExclusion, checker.Ownership, checker.Re
 	checker.FaultTolerance}
 
 // Applies reports whether a row is explored under a family of faults. The family "failovers" requires a replica. The
-// family of all faults is never explored: each schedule of a row has only one fault, so this family would repeat the
-// others.
+// family of all faults is never explored: each schedule of a row has only one fault, so the schedules of this family
+// would only repeat those of the other families.
 func (f Family) Applies(r *Row) bool {
 	return f.weights != "" && (f.Name != "failovers" || strings.Contains(r.Servers, "replicas:"))
 }
@@ -153,7 +153,8 @@ expect:
 `, a.Fault, a.Law, a.Cause))
 }
 
-// scenario returns a scenario of the row. It includes the given YAML text, which contains the settings for faults.
+// scenario returns a scenario with the row's lock. It includes the given YAML text, which contains the settings for
+// faults.
 func (r *Row) scenario(name, under, faults string) string {
 	laws := make([]string, len(judged))
 	for i, l := range judged {

@@ -37,9 +37,9 @@ type strike struct {
 	until   time.Duration
 }
 
-// TestTheBoundIsKept draws plans that are aimed at one fault-free run. For each request and answer of that run, it
-// counts the plans whose only fault delays that message. If the mix draws only such faults, it also counts these plans
-// separately for each time of arrival.
+// TestTheBoundIsKept draws plans whose faults are aimed at one fault-free run. For each request and answer of that run,
+// it counts the plans whose only fault delays that message. If the mix draws only such faults, it also counts these
+// plans separately for each time of arrival.
 func TestTheBoundIsKept(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	for _, test := range []struct {

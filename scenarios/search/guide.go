@@ -72,7 +72,7 @@ type Judged struct {
 }
 
 // Learn tells p the result of the run of Plan(seed), so p need not perform this run itself. The caller must have judged
-// the run against all laws. The zero Judged means that the run failed. Learn must be called before the next call of
+// the run against all laws. The zero Judged means that the run failed. Learn must be called before the next call to
 // Plan; otherwise it has no effect.
 func (p *Plans) Learn(seed uint64, j Judged) {
 	g := &p.guide

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// shrinker performs the runs of one call of Shrink.
+// shrinker performs the runs of one call to Shrink.
 type shrinker struct {
 	ctx       context.Context
 	violation Violation

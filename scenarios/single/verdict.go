@@ -110,7 +110,7 @@ func comparison(e *ExpectLine) (words string, tone document.Tone) {
 	return fmt.Sprintf("expected: %s", e.Expected), tone
 }
 
-// expected appends the comparison with the expectation to a line. If there is no room, it writes the comparison on a
+// expected appends the comparison with the expectation to a line. If the line has no room for it, the comparison gets a
 // line of its own.
 func expected(p *text.Writer, ln *text.Line, e *ExpectLine, from int) {
 	words, tone := comparison(e)

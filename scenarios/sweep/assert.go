@@ -65,8 +65,8 @@ type Asserted struct {
 	Points   int    // number of tried points where the condition was true, including points between those of the grid
 	Unjudged int    // number of these points where the law was undecided
 	Counter  *Point // first point where the law had an outcome other than the claimed one; nil if there is none
-	// Seed is a seed that shows the failure at Counter: the lowest seed that broke a law claimed to hold, or else the
-	// first seed of the sweep.
+	// Seed is a seed that shows the failure at Counter: if the law was claimed to hold, the lowest seed whose run broke
+	// it, and otherwise the first seed of the sweep.
 	Seed uint64
 	// True says for each point of the grid whether the condition is true there. Turns lists the positions between
 	// points of the grid at which the condition changes.

@@ -170,7 +170,7 @@ func (s *Sweep) rows(axis int) [][]int {
 	return rows
 }
 
-// stretches merges the points of a row, and the edges between them, into ranges of values with the same outcome.
+// stretches merges the points along an axis, and the edges between them, into ranges of values with the same outcome.
 func (s *Sweep) stretches(law checker.Law, axis int, points []int) []Stretch {
 	var all []Stretch
 	add := func(state State, p *Point) {

@@ -170,8 +170,8 @@ func scale(a *Axis) float64 {
 	return 1e3
 }
 
-// mark returns the mark of a cell. Each outcome has a mark of a different shape. On a strip the height of the mark is
-// the share of runs that broke the law.
+// mark returns the mark of a cell. Each outcome has a mark of a different shape. On a strip the height of the mark
+// shows the share of runs that broke the law.
 func (m *Map) mark(i int) plot.Mark {
 	c := &m.Law.Cells[i]
 	mark := map[string]plot.Mark{

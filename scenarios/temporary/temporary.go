@@ -20,8 +20,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/safefile"
 )
 
-// The names of all folders and of their lock files begin with prefix. They are in the system's folder for temporary
-// files.
+// The names of all folders and of their lock files begin with prefix. The folders and files are in the system's folder
+// for temporary files.
 const prefix = "fencepost-temporary-"
 
 // suffix is added to the name of a folder to get the name of its lock file. A process locks this file before it

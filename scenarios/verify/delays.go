@@ -64,10 +64,10 @@ type linkDelays struct {
 	order   arrivalOrder
 }
 
-// arrivalOrder determines which message comes first if several arrive at the same instant. For this, a few nanoseconds
-// are added to each delay, depending on the number of the sender. This is better than permuting the events of an
-// instant: messages on one connection keep their order, and the scenario's text contains the order. With two senders,
-// the constants below cover all possible orders.
+// arrivalOrder determines which message comes first if several arrive at the same instant. To produce this order, a few
+// nanoseconds are added to each delay, depending on the number of the sender. This is better than permuting the events
+// of an instant: messages on one connection keep their order, and the scenario's text contains the order. With two
+// senders, the constants below cover all possible orders.
 type arrivalOrder uint8
 
 const (

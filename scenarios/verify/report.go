@@ -71,8 +71,8 @@ func (r *Report) Document() *document.Document {
 	return d
 }
 
-// scale describes the size of the search. If the verification tries the single faults of one run, it names that run.
-// Otherwise it gives the maximum number of faults in a placement.
+// scale describes the size of the search. If the verification tries the single faults of one run, scale names that run.
+// Otherwise scale gives the maximum number of faults in a placement.
 func (v *Verification) scale() string {
 	if v.Options.Requests {
 		return fmt.Sprintf("single faults of the run of seed %d", v.Options.Seed)

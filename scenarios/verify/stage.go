@@ -17,7 +17,7 @@ type stage struct {
 }
 
 // fewestPositions is the minimum number of positions (jobs) into which the placements with the same number of faults
-// are divided. It is so large that all workers stay busy until the end, and that little work is lost when they are
+// are divided. It is large enough to keep all workers busy until the end, and to lose little work when they are
 // stopped.
 const fewestPositions = 256
 

@@ -331,7 +331,7 @@ func blocking(r *rand.Rand, conn int) step[redisSide] {
 }
 
 // own matches the parts of replies that may differ between the servers: the connection's ID in the reply to HELLO,
-// Lua's own error texts, and deadlines that depend on the time of the request.
+// Lua's own error messages, and deadlines that depend on the time of the request.
 var own = regexp.MustCompile(`id\r\n:\d+|:1[78]\d{8}(\d{3})?\r|(Error compiling script|user_script:\d+:)[^\r]*`)
 
 // TestSecondRedis compares the simulated node with redis-server 7.0, byte for byte.

@@ -23,10 +23,10 @@ type Conn interface {
 	Close() error
 }
 
-// ReplyError is the error text with which a server rejected a command.
+// ReplyError is the error message with which a server rejected a command.
 type ReplyError string
 
-// Error returns the server's error text.
+// Error returns the server's error message.
 func (e ReplyError) Error() string { return string(e) }
 
 // Dial returns a connection to the server with the given address. It may postpone connecting until the first command.

@@ -255,7 +255,8 @@ return redis.call('del', @lock)`)}, Of: "pair",
 			Why: "client-1 increments the token to 1 and learns it 400 ms later. Meanwhile client-2 increments it to " +
 				"2 and holds the lock for 100 ms. If client-1 then finds the lock free, it acquires the lock with " +
 				"token 1."}},
-		// client-2 must release the lock while client-1 still waits for its number, which takes up to 500 ms.
+		// client-2 must release the lock while client-1 still waits for the reply with its token, which takes up to 500
+		// ms.
 		Found: []Family{Network}, Hold: 100 * time.Millisecond},
 	{Recipe: Recipe{Name: "line-sets-in-turn", Owner: PerAcquire, Take: takeTurn(""), Give: deleteOwn}, Of: "line",
 		Mistake: "The first client in the " +
