@@ -88,7 +88,7 @@ type Request struct {
 // Point is a named moment of a protocol at which a fault may be injected.
 type Point string
 
-// The points, in the order in which a client of a lock passes them.
+// These are the points, in the order in which a client of a lock passes them.
 const (
 	AcquireStart    Point = "acquire-start"
 	ClockRead       Point = "clock-read"

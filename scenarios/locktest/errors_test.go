@@ -82,7 +82,7 @@ func (l *wordy) Unlock(context.Context) error {
 	return fmt.Errorf("error %d", failures)
 }
 
-// TestTheWordsOfALibraryAreNoDifference: two runs count as equal if they differ only in the texts of errors.
+// TestTheWordsOfALibraryAreNoDifference: two runs count as equal if they differ only in the text of error messages.
 func TestTheWordsOfALibraryAreNoDifference(t *testing.T) {
 	r, ok := Explore(t, Config{Seeds: 4, Plan: []string{noEffect}, SkipTrial: true,
 		New: making(func(c *Client) Lock { return &wordy{plain{c: c, ttl: 8 * time.Second}} })})

@@ -64,8 +64,8 @@ func outcomes(p *parent) map[uint64]string {
 }
 
 // TestAGuidedRunIsAFunctionOfItsSeed: a seed always leads to the same run, for any number of workers, and even if no
-// other seed is requested. This is also true if workers are replaced in the middle of a block because the lock leaves
-// goroutines behind or ends its process.
+// other seed is requested. This is also true if workers are replaced in the middle of a block of seeds because the lock
+// leaves goroutines behind or ends its process.
 func TestAGuidedRunIsAFunctionOfItsSeed(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	folder := t.TempDir() // this folder also receives temporary files of workers that end without removing them
@@ -160,7 +160,8 @@ func TestAGuidedRunIsCutDown(t *testing.T) {
 	t.Error("nothing was broken")
 }
 
-// TestABlockIsOneWorkers: all seeds of a block go to the same worker, which begins with the block's first seed.
+// TestABlockIsOneWorkers: all seeds of a block (a range of seeds in which runs guide later plans) go to the same
+// worker, which begins with the block's first seed.
 func TestABlockIsOneWorkers(t *testing.T) {
 	p := &parent{guided: true}
 	shares := p.shares([]uint64{510, 511, 512, 513, 1540}, 2)

@@ -278,7 +278,8 @@ type foreign struct {
 	library *locks.Library
 	task    int  // number of the task; 0 if the client has only one
 	lock    Lock // the lock of the task
-	// validity is nil if the lock does not report how long it is valid, or if it is not held.
+	// validity tracks how long the held lock is valid. It is nil if the lock does not report this, or if the lock is
+	// not held.
 	validity *validity
 	// together is set if all servers form one service that grants a lock.
 	together bool

@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// inObject is a lock that stores the owner value in the object that the tasks share, like
-// https://github.com/redis/redis-py/issues/416. It has no ForTask method.
+// inObject is a lock with the mistake of https://github.com/redis/redis-py/issues/416: it stores the owner value in the
+// object that the tasks share. It has no ForTask method.
 type inObject struct {
 	locker *locker
 	owner  string

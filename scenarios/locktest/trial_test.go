@@ -468,8 +468,9 @@ func TestALawThatNoRunDecidesSaysWhy(t *testing.T) {
 	}
 }
 
-// TestWorkThatOutlivesALeaseThatNobodyRenewsIsMentioned: LeaseLaws does not promise mutual exclusion, and with
-// SkipTrial nothing else shows that the lock never renews its lease.
+// TestWorkThatOutlivesALeaseThatNobodyRenewsIsMentioned: if the work outlives a lease that no request renews, the
+// summary says so. LeaseLaws does not promise mutual exclusion, and with SkipTrial nothing else shows that the lock
+// never renews its lease.
 func TestWorkThatOutlivesALeaseThatNobodyRenewsIsMentioned(t *testing.T) {
 	for _, test := range []struct {
 		hold      time.Duration

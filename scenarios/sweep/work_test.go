@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign/campaigntest"
 )
 
-// sweepsToDivide are sweeps with edges, with zones of chance, with invalid points and with assertions, on one and two
-// axes.
+// sweepsToDivide returns sweeps on one and two axes. They have edges, ranges in which the outcome depends on the seed,
+// invalid points, and assertions.
 func sweepsToDivide() []sweeping {
 	list := []sweeping{
 		{scenario: worstCase, vary: []string{"restart=100ms..1.1s/500ms", "lock.ttl=250ms,500ms"}, seeds: 3, sure: 5,

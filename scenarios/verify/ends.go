@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// never is the end of a fault that does not end.
+// never is the end time of a fault that never ends.
 const never = history.Never
 
 // travelTimes are the fixed message delays of a scenario.

@@ -169,8 +169,8 @@ func TestClassesOfPausesLoseNothing(t *testing.T) {
 	}
 }
 
-// startsOf returns the instants at which the slow enumeration makes faults strike: just before, at and just after each
-// event of the fault-free run, and every multiple of step.
+// startsOf returns the instants at which a test makes faults strike, to check the verification's own, sparser
+// enumeration: just before, at and just after each event of the fault-free run, and every multiple of step.
 func startsOf(t *testing.T, s *scenarios.Scenario, step time.Duration) (all []time.Duration) {
 	t.Helper()
 	r, err := scenarios.NewRunner(s).Run(nemesis.Plan{Scenario: s.Name, Seed: 1})
