@@ -77,7 +77,7 @@ type TokenScope string
 
 const (
 	PerRequest TokenScope = "per-request" // a new value for every attempt, as the documents require
-	// all attempts of one call to Acquire use the same owner value
+	// one value for all attempts of one call to Acquire
 	PerAcquire TokenScope = "per-acquire"
 	PerClient  TokenScope = "per-client" // one value for all attempts of a client
 	Fixed      TokenScope = "fixed"      // one value for all clients: a constant in their code (Collins)
