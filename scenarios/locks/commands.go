@@ -57,7 +57,7 @@ func (m ExtendMode) isSuccess(r *sim.Reply) bool {
 // ObeysElapsed reports whether the mode refuses an extension that took longer than its TTL.
 func (m ExtendMode) ObeysElapsed() bool { return m != ExtendUnchecked && m != ExtendIgnoreElapsed }
 
-// Compares reports whether the server compares the owner before it extends the key.
+// Compares reports whether, in this mode, the server compares the owner before it extends the key.
 func (m ExtendMode) Compares() bool { return m != ExtendExpire }
 
 // ObeysAnswer reports whether the mode counts a lock as extended only if the server confirms that the client still owns
@@ -66,7 +66,7 @@ func (m ExtendMode) ObeysAnswer() bool {
 	return m.Compares() && m != ExtendAnyAnswer && m != ExtendUnchecked
 }
 
-// KeepsKey reports whether an extension leaves the key in place.
+// KeepsKey reports whether an extension in this mode leaves the key in place.
 func (m ExtendMode) KeepsKey() bool { return m != ExtendRelease && m != ExtendReacquire }
 
 func setArgs(key history.Lock, value, millis string) []string {

@@ -107,7 +107,7 @@ const (
 type keepAlive string
 
 const (
-	// the client sends keepalives to one member after another until the lease is over, and only then learns that the
+	// the client sends keepalives to one member after another until the lease has ended, and only then learns that the
 	// lock is lost
 	untilLost keepAlive = "until-lost"
 	// keepalives stop without notice at the first error; a lease that no longer exists does not count as an error

@@ -79,7 +79,7 @@ func (r *Reader) promote(f *trace.Fault) {
 	}
 }
 
-// note applies a server's record of a key to the list of holds.
+// note updates the list of holds with a server's record of a key.
 func (r *Reader) note(e *history.Event) {
 	at := place{r.t.Keeper(e.Process), e.Member}
 	n, stands := r.live[at]

@@ -105,7 +105,7 @@ type Call struct {
 	At history.Time `json:"at"`
 	// After is the time from At until the next holder entered its critical section, used the resource, or set its key.
 	// It is history.Never if nobody did. For Overstated, it is the time from the end of the holder's keys to the lease
-	// end that the holder was told.
+	// end that was reported to the holder.
 	After history.Time `json:"after"`
 }
 

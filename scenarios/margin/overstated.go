@@ -8,16 +8,16 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// statement is a lease end that a holder was told. It also contains the time until which the holder's keys protected
-// the lease, as far as was known at that moment.
+// statement is a lease end that was reported to a holder. It also contains the time until which the holder's keys
+// protected the lease, as far as was known when the lease end was reported.
 type statement struct {
 	grant     int32
 	at, until history.Time // when the holder was told, and the end that it was told
 	protects  history.Time // until when the keys keep other clients from a quorum, as far as was known at the time at
 }
 
-// state records the lease end that the holder was told at the beginning of w. It also records the time until which the
-// holder's keys protected the lease, as far as was known at that moment.
+// state records the lease end that was reported to the holder at the beginning of w. It also records the time until
+// which the holder's keys protected the lease, as far as was known at the beginning of w.
 func (r *Reader) state(w *trace.Span) {
 	t := r.t
 	g := &t.Grants[w.Grant]
@@ -51,9 +51,9 @@ func (r *Reader) protects(g *trace.Grant, at history.Time) (until history.Time, 
 	}
 }
 
-// overstated checks each lease end that a holder was told against the time until which the holder's keys protected the
-// lease. It measures how much later the lease end is. It also measures how long the keys were still due to exist when
-// the lease was extended, was released, or ended.
+// overstated checks each lease end that was reported to a holder against the time until which the holder's keys
+// protected the lease. It measures how much later the lease end is. It also measures how long the keys were still due
+// to exist when the lease was extended, was released, or ended.
 func (r *Reader) overstated(lock *trace.LockTrace) {
 	t := r.t
 	for n := range r.stated {

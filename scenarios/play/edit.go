@@ -45,7 +45,7 @@ var edits = map[string]func(*opened, *gesture) error{
 	"scenario": (*opened).replace,
 }
 
-// replaces reports whether the edit replaces the whole text. The old text need not be valid then.
+// replaces reports whether the edit replaces the whole text. In that case, the old text need not be valid.
 func (e *gesture) replaces() bool { return e.Do == "text" || e.Do == "scenario" }
 
 // apply returns the state after an edit. It does not change o.

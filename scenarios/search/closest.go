@@ -94,7 +94,7 @@ func (c *Close) words() string {
 	return fmt.Sprintf("Its closest call, with seed %d: %s", c.Seed, c.Call.String())
 }
 
-// describe returns a sentence about the closest call of a law. It returns "" if there was none.
+// describe returns a sentence about the closest call for a law. It returns "" if there was none.
 func (c Closest) describe(law checker.Law) string {
 	i := slices.IndexFunc(c, func(o Close) bool { return o.Law == law })
 	if i < 0 {

@@ -32,7 +32,7 @@ type Differing struct {
 	First  uint64 `json:"first"` // the lowest seed of a run with a different result
 }
 
-// String describes the runs with different results, as a sentence without a full stop.
+// String describes the runs with different results, as a sentence without a final period.
 func (d Differing) String() string {
 	return fmt.Sprintf("the run of seed %d was different when it was repeated, "+
 		"so in %s of %d seeds the search was not guided", d.First, text.Count(d.Blocks, "block"), together)

@@ -46,7 +46,7 @@ type UnrepeatedFinding struct {
 	Why string // see UnrepeatedError
 }
 
-// String describes the finding in a sentence without a full stop.
+// String describes the finding in a sentence without a final period.
 func (f UnrepeatedFinding) String() string {
 	return fmt.Sprintf("%s: %s, in %s from seed %d, "+
 		"cannot be shown: %s, "+

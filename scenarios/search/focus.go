@@ -80,7 +80,7 @@ func (v *variation) end() time.Duration {
 	return v.call.To.Duration()
 }
 
-// retarget moves a fault to the given client and to a server on which the holder's key exists.
+// retarget changes a fault so that it strikes the given client and a server on which the holder's key exists.
 func (v *variation) retarget(f nemesis.Fault, client sim.ProcessID) nemesis.Fault {
 	var server sim.ProcessID
 	if n := len(v.call.Standing); n > 0 {

@@ -101,7 +101,7 @@ type UnrepeatedError struct {
 	Why   string // what was different the second time, as the end of a sentence about the violation
 }
 
-// Error returns the violation and the difference.
+// Error returns a message that names the violation and says what was different.
 func (e *UnrepeatedError) Error() string { return fmt.Sprintf("%s: %s: %s", e.Law, e.Cause, e.Why) }
 
 // shrink alternates between reducing the plan and reducing the scenario. It first removes what it can from both, and

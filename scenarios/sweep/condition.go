@@ -119,7 +119,7 @@ func (p *parser) condition() (condition func(*varied) (bool, error), err error) 
 	}, nil
 }
 
-// errorAt returns a parse error at an offset in bytes.
+// errorAt returns a parse error at the given byte offset.
 func (p *parser) errorAt(offset int, nearest, format string, args ...any) error {
 	return &nemesis.ParseError{Column: utf8.RuneCountInString(p.text[:offset]) + 1, Msg: fmt.Sprintf(format, args...),
 		Nearest: nearest}

@@ -134,7 +134,7 @@ func (c *crossing) add(o outcome) {
 	}
 }
 
-// try records a point that was tried between the ends. It reports whether the point is valid.
+// try records a point that was tried between the two ends of the interval. It reports whether the point is valid.
 func (c *crossing) try(p *Point) bool {
 	c.tried = append(c.tried, p)
 	if p.Problem != "" {

@@ -87,7 +87,7 @@ func faultKeys(i int, f *nemesis.Fault) []*Key {
 	return keys
 }
 
-// set sets the value that the key stands for, in the key's fault, to n.
+// set assigns n to the field of a fault to which the key refers.
 func (k *Key) set(faults []variedFault, n int64) {
 	f := &faults[k.fault-1]
 	k.field.set(&f.Fault, n)

@@ -57,7 +57,7 @@ func (o *Options) has(j *job) bool {
 		(j.B == nil || on(j.B) && j.Axis >= 0 && j.Axis < len(o.Axes))
 }
 
-// copied returns a copy of a point to which runs can be added without a change of p.
+// copied returns a copy of a point. Runs can be added to the copy without changing p.
 func (p *Point) copied() Point {
 	c := *p
 	c.Laws, c.Findings = slices.Clone(p.Laws), slices.Clone(p.Findings)

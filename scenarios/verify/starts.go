@@ -192,8 +192,8 @@ func (c *course) noticed(p sim.ProcessID, travel travelTimes) []sim.Time {
 	return list
 }
 
-// stated returns the ends of all lock validities that process p was told. Each is the last instant at which a backward
-// jump of p's clock still extends that validity.
+// stated returns the ends of all lock validities that were reported to process p. Each is the last instant at which a
+// backward jump of p's clock still extends that validity.
 func (c *course) stated(p sim.ProcessID) []sim.Time {
 	var list []sim.Time
 	for i := range c.events {

@@ -55,7 +55,7 @@ func (v *Verification) fits(_ int, g *growth) bool {
 		!slices.ContainsFunc(g.next, func(b branch) bool { return !v.has(b.assignment) })
 }
 
-// has reports whether v has an assignment of delays with this number.
+// has reports whether v has an assignment of delays with the given number.
 func (v *Verification) has(assignment int) bool {
 	return assignment >= 0 && assignment < len(v.Assignments)
 }
