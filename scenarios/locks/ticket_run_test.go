@@ -75,7 +75,8 @@ func TestATicketLockIsRunAndJudged(t *testing.T) {
 	}
 }
 
-// TestATicketLockIsSwept sweeps over a setting that only the ticket lock has, and over protocols.
+// TestATicketLockIsSwept checks the outcomes of sweeps over a setting that only the ticket lock has, and over
+// protocols.
 func TestATicketLockIsSwept(t *testing.T) {
 	bare := strings.Replace(onTicket, ", poll: 5ms", "", 1)
 	for axis, want := range map[string][]sweep.State{

@@ -47,8 +47,8 @@ func (l *shared) Lock(ctx context.Context) error {
 }
 
 // TestLeftoversOfARunMakeNoDifferenceToTheNext: goroutines and global state that a library leaves behind do not change
-// later runs. These runs equal the runs of a lock that leaves nothing behind. Global state must not belong to the
-// synctest bubble of an earlier run.
+// later runs. These runs must equal the runs of a lock that leaves nothing behind, even if the library creates a
+// goroutine or a channel in one run and uses it in later runs.
 func TestLeftoversOfARunMakeNoDifferenceToTheNext(t *testing.T) {
 	config := func(use func()) Config {
 		return Config{Faults: Pauses, Seeds: testkit.Size(2, 8, 60), SkipTrial: true,

@@ -222,7 +222,8 @@ func both(lock constructor, unlock func(ctx context.Context, l *trying) error) c
 	})
 }
 
-// unreleased returns a constructor for the same locks, except that Unlock does nothing and returns nil.
+// unreleased returns a constructor for the same locks as the given one, except that Unlock does nothing and returns
+// nil.
 func unreleased(lock constructor) constructor { return both(lock, nop) }
 
 // evaluating returns an Unlock that runs a script with a key and the owner value.

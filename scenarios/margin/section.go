@@ -89,7 +89,7 @@ func (r *Reader) protectedUntil(g *trace.Grant) history.Time {
 	}
 }
 
-// servers returns the servers that a client counted for a grant. If the grant does not name them, it returns all
+// servers returns the servers whose votes a client counted for a grant. If the grant does not name them, it returns all
 // servers.
 func (r *Reader) servers(g *trace.Grant) []history.Process {
 	if g.Lease != nil && len(g.Lease.Counted) > 0 {

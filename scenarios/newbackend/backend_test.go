@@ -20,7 +20,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// TestABackendIsOneFile uses lockd in every way in which the program uses lock servers.
+// TestABackendIsOneFile checks that lockd works in every way in which the program uses lock servers.
 func TestABackendIsOneFile(t *testing.T) {
 	t.Run("scenario", testScenarios)
 	t.Run("library", testLibrary)

@@ -335,7 +335,9 @@ func TestWhatIsTakenAlong(t *testing.T) {
 	})
 }
 
-// TestWorks sends a request for each of the longer tasks.
+// TestWorks sends a request for each of the longer tasks. The answers to "cut", "explore" and "advise" must have a
+// report and propose states. The states that "cut" and "explore" propose must break a law. The answer to "edge" must
+// contain the edge. A request that is stopped immediately must not return an error.
 func TestWorks(t *testing.T) {
 	state := begin(t, "resource-compare-and-set")
 	for _, r := range []request{{Do: "cut"}, {Do: "explore"}, {Do: "advise"}}[:testkit.Size(2, 3, 3)] {

@@ -39,7 +39,8 @@ type strike struct {
 
 // TestTheBoundIsKept draws plans whose faults are aimed at one fault-free run. For each request and answer of that run,
 // it counts the plans whose only fault delays that message. If the mix draws only such faults, it also counts these
-// plans separately for each time of arrival.
+// plans separately for each time of arrival. No count may be significantly below the number that leastProbability
+// predicts (see holdTo).
 func TestTheBoundIsKept(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	for _, test := range []struct {

@@ -71,7 +71,8 @@ delay message 3 of redis-1 -> client-2 by 4s
 	}
 }
 
-// All edits that change one line are tried on a scenario with three clients.
+// All edits of a scenario with three clients are tried. Each edited scenario must be valid, and many of them must be
+// smaller than the original. The edits must include the listed changes.
 func TestEditsOfAScenario(t *testing.T) {
 	sh := &shrinker{original: &scenarios.Scenario{}, subjects: map[string]*subject{}}
 	const text = `name: x

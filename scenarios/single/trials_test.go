@@ -48,7 +48,7 @@ func TestNoTrialIsToldTwice(t *testing.T) {
 }
 
 // TestTrialsFindTheFaultsThatAViolationNeeds tries plans with a few faults and plans with a hundred faults, most of
-// which have no effect.
+// which have no effect. The trials must find exactly the faults that the violation needs.
 func TestTrialsFindTheFaultsThatAViolationNeeds(t *testing.T) {
 	long, other, late := "pause client-1 for 4s at 50ms", "pause client-1 for 3.9s at 60ms",
 		"pause client-2 for 1ms at 20s"

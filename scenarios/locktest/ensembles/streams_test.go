@@ -84,9 +84,9 @@ func settle(both []*watching) {
 	}
 }
 
-// TestWatchesShowWhatEtcdsShow creates random watches while random requests change the keys. Some watches begin in the
-// past or at a compacted revision, have filters, are canceled, or use an ID that is already in use. With
-// FENCEPOST_FULL=1 it uses 150 streams.
+// TestWatchesShowWhatEtcdsShow creates random watches while random requests change the keys. The simulated member must
+// give the same answers and show the same events as etcd. Some watches begin in the past or at a compacted revision,
+// have filters, are canceled, or use an ID that is already in use. With FENCEPOST_FULL=1 it uses 150 streams.
 func TestWatchesShowWhatEtcdsShow(t *testing.T) {
 	n := 15
 	if full() {
