@@ -59,7 +59,7 @@ func TestRemediesHelp(t *testing.T) {
 }
 
 // TestBoundingTheRequestForASessionHelps drops everything that a client sends to the first member it dials, including
-// go-zookeeper's request for a session. The client waits so long for the reply that it violates the law about waiting.
+// go-zookeeper's request for a session. The client waits so long for the reply that it violates deadlock-freedom.
 // A client with a shorter timeout for that reply asks another member.
 func TestBoundingTheRequestForASessionHelps(t *testing.T) {
 	const fault = "cut client-1 -> zookeeper-1 at 2500us"
