@@ -197,8 +197,8 @@ func (c *Conn) send() error {
 	return c.wire.Written(line{c}, c.out[begin:])
 }
 
-// unarmed reports whether there is a deadline for which the world has not scheduled a check, or only one that comes too
-// late.
+// unarmed reports whether the connection has a deadline for which the world has scheduled no check, or only a check
+// that comes too late.
 func (c *Conn) unarmed() bool {
 	return !c.deadline.IsZero() && (c.armed.IsZero() || c.deadline.Before(c.armed))
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Driver executes the events of one world after another, and keeps each world in step with its guests. It must be
-// created and used in the goroutine in which the bubble starts.
+// Driver runs worlds one after another. It executes the events of each world and keeps the world in step with its
+// guests. It must be created and used in the goroutine in which the bubble starts.
 type Driver struct {
 	*run
 	timer *time.Timer
@@ -44,7 +44,7 @@ type run struct {
 	err     error // the first failure of a guest's own code
 }
 
-// MutexesPass makes time advance even while goroutines wait for a mutex, in all bubbles of the process. It reports
+// MutexesPass lets time advance even while goroutines wait for a mutex, in all bubbles of the process. It reports
 // whether this is possible. During the first call, no goroutine of a bubble may be waiting for a mutex.
 func MutexesPass() bool { return countMutexes() }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Guest is a client process whose code does not run as a task.
+// Guest is a client process that runs code that was not written for the simulator.
 type Guest struct {
 	*run
 	name   sim.ProcessID
@@ -174,8 +174,7 @@ func (g *Guest) Call(env sim.Env, what string, f func(context.Context)) (returne
 	return k.at
 }
 
-// Start is like Call, for code that is not a task. It closes done when f has returned or panicked. A panic fails the
-// run.
+// Start is like Call, but does not wait for f. It closes done when f has returned or panicked. A panic fails the run.
 func (g *Guest) Start(what string, f func(context.Context)) (done <-chan struct{}) {
 	over := make(chan struct{})
 	g.mu.Lock()
@@ -194,7 +193,7 @@ func (g *Guest) Dialed() int {
 	return g.dialled
 }
 
-// start starts a call. mu must be held.
+// start runs f on a worker, as a new call of the guest. mu must be held.
 func (g *Guest) start(what string, f func(context.Context)) *call {
 	g.serial++
 	k := &call{serial: g.serial, what: what}

@@ -18,7 +18,7 @@ import (
 // 1.27, is found in exactly one place. Otherwise, a wait for a mutex stops the clock, and package remote reports this.
 
 // waitReasons is the number of reasons for which a goroutine can wait. A bubble counts as idle if each of its
-// goroutines waits for one of the reasons in idle. mutexWaits lists the reasons that this file adds to them
+// goroutines waits for one of the reasons in idle. mutexWaits lists the reasons that this file adds to idle
 // (runtime2.go: waitReason, isIdleInSynctest).
 const waitReasons = 47
 
@@ -27,7 +27,7 @@ var (
 	mutexWaits = []int{22, 23, 24} // Mutex.Lock, RWMutex.RLock, RWMutex.Lock
 )
 
-// countMutexes makes time advance even while goroutines wait for a mutex, in all bubbles of the process. It reports
+// countMutexes lets time advance even while goroutines wait for a mutex, in all bubbles of the process. It reports
 // whether this is possible.
 var countMutexes = sync.OnceValue(func() bool {
 	table := idleTable()

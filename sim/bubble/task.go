@@ -9,12 +9,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Task is one of several tasks of a guest. The tasks run concurrently and share the guest's memory and connections.
-// Everything that a call of a task writes to a connection belongs to the task's attempt. This includes what is written
-// by goroutines that the call has started, except those started by [ForAllTasks].
+// A Task is one of several concurrent activities of a guest, which share the guest's memory and connections. Everything
+// that a call made through a Task writes to a connection belongs to the task's attempt. This includes what is written
+// by goroutines that the call has started, except those started inside [ForAllTasks].
 //
-// A goroutine inherits the profiler labels of the goroutine that started it, so each call gets labels of its own. Code
-// that sets profiler labels itself belongs to no task until it resets them.
+// Calls are told apart by profiler labels, which a goroutine inherits from the goroutine that started it. Code that
+// sets profiler labels itself belongs to no task until it resets them.
 type Task struct {
 	*Guest
 	number int
@@ -82,8 +82,8 @@ type turn struct {
 	calling   bool
 }
 
-// writer returns the turn of the task that owns the writing goroutine. The turn ends at the given offset. mu must be
-// held.
+// writer returns a turn that says which task owns the writing goroutine. The task's bytes end at the given offset of
+// the connection. mu must be held.
 func (g *Guest) writer(end int) turn {
 	if k := g.labels[labelsOfGoroutine()]; k != nil {
 		return turn{end, k.task, k.calling}

@@ -220,7 +220,8 @@ const (
 	MaxTTL = 24 * time.Hour
 
 	serfHealth = "serfHealth"
-	// inSeconds is the limit below which a lock delay that is given as a number is in seconds (lockDelayMinThreshold).
+	// inSeconds is the limit below which a lock delay that is given as a number counts as seconds
+	// (lockDelayMinThreshold).
 	inSeconds = 1000
 )
 

@@ -27,8 +27,8 @@
 // (structs.SessionTTLMultiplier). A new leader restarts the TTLs of all sessions, since it does not know which ones its
 // predecessor has renewed. When a session ends, the keys that it holds are released or deleted. Nobody can acquire them
 // until the lock delay has passed. Each member measures the lock delay on its own clock, from the time at which it
-// applies the end of the session. Only the leader's measurement has an effect. A member that restarts applies its log
-// again, and with it all lock delays, because there are no snapshots.
+// applies the end of the session. Only the leader's measurement has an effect. A member that restarts applies its whole
+// log again, because there are no snapshots. This starts all lock delays again.
 //
 // Known differences: connections between servers never break. So a member notices the loss of the leader only when
 // another leader is elected. Only then do the requests that the member has forwarded to the old leader fail. Each

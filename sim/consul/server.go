@@ -91,7 +91,7 @@ func (s *server) Wake(m *raft.Member, tag uint64) {
 	}
 }
 
-// Fault ends the sessions of a client.
+// Fault applies the fault sim.ExpireSession: it ends the sessions of a client. It ignores all other faults.
 func (s *server) Fault(m *raft.Member, f sim.ServerFault) {
 	if f.Kind != sim.ExpireSession || !m.Up() {
 		return
@@ -119,7 +119,7 @@ func (s *server) LeaderChanged(m *raft.Member) {
 	}
 }
 
-// Lost records that all locks are lost.
+// Lost records, with the given reason, that all locked keys are gone.
 func (s *server) Lost(m *raft.Member, why history.Why) {
 	for _, key := range s.store.locked("") {
 		recordGone(m, s.store.keys[key], change{why: why})

@@ -10,7 +10,7 @@ import (
 )
 
 // This file contains the requests of modeled clients, which are the same messages that etcd's client library sends.
-// Call.Args encodes a request for a link of the simulated network, and Call.Read decodes the reply.
+// Call.Args encodes a request so that it can be sent over the simulated network, and Call.Read decodes the reply.
 
 // Call returns the call for a range, a put or a delete.
 func (o Op) Call() Call {

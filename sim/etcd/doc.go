@@ -12,10 +12,10 @@
 //
 // The simulated services of etcd 3.4 are KV, Lease, Watch, and the lock and election services. In addition, the method
 // Status of Maintenance and the method MemberList of Cluster are simulated. All other methods are refused with an error
-// that names them. Requests, responses, codes and error texts are those of 3.4, except where 3.4 panics (on a txn that
-// deletes a key and then puts it with ignore_value). Fields of a newer API are ignored, as an older server would ignore
-// them. A txn is one entry of the log, as in etcd. The reply is sent once the member that received the request has
-// applied it.
+// that names them. Requests, responses, codes and error messages are those of 3.4, except where 3.4 panics (on a txn
+// that deletes a key and then puts it with ignore_value). Fields of a newer API are ignored, as an older server would
+// ignore them. A txn is one entry of the log, as in etcd. The reply is sent once the member that received the request
+// has applied it.
 //
 // Known differences: watches of past revisions are served at once, whereas etcd serves them every 100 ms. The election
 // service's method Leader grants no lease, whereas etcd grants one that nobody uses. Only the client enforces the
@@ -25,14 +25,14 @@
 //
 // All clients send the same messages. A modeled client creates a [Call] with the functions in client.go ([Op.Call],
 // [Txn.Call], [Watch.Call], [GrantLease] …), sends its [Call.Args], and decodes the reply with [Call.Read] or
-// [ReadPush]. Clients that do not run as tasks use gRPC; package front decodes the same calls from their bytes.
+// [ReadPush]. Clients that run outside the simulation use gRPC; package front decodes the same calls from their bytes.
 //
 // TTLs are whole seconds, as in etcd, and at least one and a half election timeouts, rounded up. Reads are linearizable
 // unless they are Serializable. Watches show what the member has applied.
 //
 // # How to add a request
 //
-// For the server, add a row to methods (rpc.go) and the function that handles the request. If a modeled client needs
+// For the server, add an entry to methods (rpc.go) and the function that handles the request. If a modeled client needs
 // the request, add a function that returns its Call, and a case in Response.fields (client.go). Nothing else is needed
 // for faults, timelines and live runs, which identify a request by its method. A request that changes the state in a
 // new way also needs a command (command.go), which is a Go value that members execute from the log.

@@ -91,7 +91,7 @@ func (x *lease) detach(key string) {
 	}
 }
 
-// refresh extends the lease: it now ends after its TTL plus the extra time in extend.
+// refresh extends the lease: it now ends when its TTL plus the extra time in extend has passed.
 func (x *lease) refresh(now, extend time.Duration) {
 	x.expiry = now + time.Duration(x.ttl)*time.Second + extend
 	x.ending = false

@@ -59,8 +59,8 @@ type term struct {
 // isLeaseObject reports whether a key belongs to a Lease object.
 func isLeaseObject(key string) bool { return strings.HasPrefix(key, LeaseObjects) }
 
-// term returns the term that a key's value describes. The result is zero if the key does not exist or does not belong
-// to a Lease object.
+// term returns the period of leadership that the value of a Lease object's key describes. The result is zero if the key
+// does not exist or does not belong to a Lease object.
 func (s *server) term(key string) term {
 	k := s.store.get(key)
 	if k == nil || !isLeaseObject(key) {
@@ -69,8 +69,7 @@ func (s *server) term(key string) term {
 	return term{ReadLeaseObject(k.Value).Spec.HolderIdentity, k.owner, k.due}
 }
 
-// guarded reports whether the write happens only on condition that the key still has the version that the client has
-// read.
+// guarded reports whether the write happens only if the key still has the version that the client has read.
 func (w *write) guarded(key string) bool {
 	return w.txn != nil && slices.ContainsFunc(w.txn.Conditions, func(c Compare) bool {
 		return c.Key == key && c.Rel == '=' && c.Target == "MOD"

@@ -162,7 +162,7 @@ func (s *server) finish(w *wait) bool {
 	return i >= 0
 }
 
-// abandon ends the waits that isGone selects. It deletes their keys from the queues.
+// abandon ends the waits for which isGone returns true. It deletes their keys from the queues.
 func (s *server) abandon(m *raft.Member, isGone func(*wait) bool) {
 	for _, w := range slices.Clone(s.waits) {
 		if isGone(w) && s.finish(w) && w.created != 0 {

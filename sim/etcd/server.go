@@ -46,7 +46,8 @@ func (s *server) Reset(*raft.Member) {
 	s.arrivals = s.arrivals[:0]
 }
 
-// Fault ends all leases of a client. At its next check, the leader will find that they have ended.
+// Fault applies the fault sim.ExpireSession to the leases of a client: at its next check, the leader will find that
+// they have ended. Fault ignores all other faults.
 func (s *server) Fault(m *raft.Member, f sim.ServerFault) {
 	if f.Kind != sim.ExpireSession || !m.Up() || !s.lessor.primary {
 		return

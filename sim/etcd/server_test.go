@@ -103,7 +103,7 @@ func (d *desk) askFor(attempt history.Attempt, member int, c Call) string {
 	return answer
 }
 
-// call sends a call. It returns the response or the text of an error.
+// call sends the call c to a member on the connection at. It returns the response or the text of an error.
 func call(env sim.Env, at sim.Conn, timeout time.Duration, of history.Attempt, c Call) string {
 	c.Stream = 1
 	r, err := c.Read(&env.Call(timeout, nil, sim.Request{Conn: at, Args: c.Args(), Attempt: of})[0])

@@ -1,11 +1,11 @@
-// Package http1 implements the parts of HTTP/1.1 that affect the replies of simulated servers. Clients that do not run
-// as tasks of a world connect through a [Front]. Tasks send the same requests ([Request.Args]).
+// Package http1 implements the parts of HTTP/1.1 that affect the replies of simulated servers. Clients that run outside
+// the simulation connect through a [Front]. Modeled clients send the same requests ([Request.Args]).
 //
 // Goals: the bytes that clients write are split into requests in the same way as the server of net/http splits them.
 // The length of a body may be given by Content-Length, or the body may be sent in chunks. A connection carries one
 // request after another.
 //
-// Non-goals: HTTP/2, TLS, compression, "Expect: 100-continue", and chunked replies to tasks.
+// Non-goals: HTTP/2, TLS, compression, "Expect: 100-continue", and chunked replies to modeled clients.
 package http1
 
 import (

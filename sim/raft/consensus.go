@@ -1,5 +1,6 @@
 // Package raft provides a replicated log for simulated services. It runs the library go.etcd.io/raft/v3 on simulated
-// time and a simulated network, so crashes, pauses, cuts and clock faults affect its members like any other server.
+// time and a simulated network, so crashes, pauses, cuts and clock faults affect its members as they affect any other
+// server.
 //
 // A [Cluster] has several members. A [Member] is the program of one server process and runs one [Machine], which
 // implements the service. The commands that a machine receives through [Machine.Apply] are committed: every member
@@ -145,8 +146,8 @@ type Entry struct {
 // Machine is the service that a member runs. The member calls one method at a time. The replicated state must depend
 // only on the applied entries; clocks and randomness may only influence what is proposed.
 type Machine interface {
-	// Reset gives the machine an empty state without connections, when the member starts. All committed entries are
-	// then applied again before anything else happens. Reset must not propose anything.
+	// Reset is called when the member starts. It must give the machine an empty state without connections. All
+	// committed entries are then applied again before anything else happens. Reset must not propose anything.
 	Reset(m *Member)
 	// Apply executes a committed command and returns the reply, encoded as RESP and valid until the next call. Apply
 	// may call Record only if e.First is true. It may record the member's copies of keys only if e.Copied is true. It

@@ -83,7 +83,8 @@ func (m *Member) draw(below time.Duration) time.Duration {
 	return time.Duration(m.host.Rand("patience", sim.Key(m.term).Word(m.watch.tries)) % uint64(below))
 }
 
-// maxDoublings limits how many times a member with connections doubles the time between its campaigns.
+// maxDoublings is the maximum number of times that a member doubles the time between its campaigns, with
+// Config.Connections.
 const maxDoublings = 4
 
 // campaignTime returns how long a member without a leader waits before it campaigns.

@@ -107,8 +107,8 @@ func (m *Member) Serve(r *sim.Incoming) {
 	m.drain()
 }
 
-// Closer is a Machine that keeps state for the connections of clients that are not tasks. It is notified when such a
-// connection ends.
+// Closer is a Machine that keeps state for the connections of clients that run outside the simulation. It is notified
+// when such a connection ends.
 type Closer interface {
 	Closed(m *Member, connID uint64)
 }

@@ -91,7 +91,7 @@ func TestACrashedLeaderIsReplacedWithinTwoElectionTimeoutsAndALittle(t *testing.
 		t.Errorf("%d of 50 took longer: %v", len(late), late)
 	}
 	// The follower with the shorter wait campaigns first. If the other follower has not forgotten the leader by then,
-	// that campaign fails. The election then takes until the other follower campaigns, after 1.67 s on average.
+	// that campaign fails. The election then lasts until the other follower campaigns, after 1.67 s on average.
 	if mean := sum / 50; mean < 1200*ms || mean > 1500*ms {
 		t.Errorf("an election took %v on average; the lesser of two draws from 1 s to 2 s is 1.33 s", mean)
 	}
@@ -206,8 +206,8 @@ func TestADeposedLeaderThatDoesNotKnowItProposesInVain(t *testing.T) {
 	l := newLab(t, 3, Config{Fsync: 20 * ms})
 	l.schedule(500*ms, func() { l.Pause("m-1") })
 	l.schedule(5*time.Second, func() { l.Resume("m-1") })
-	// This request waits ahead of the next leader's message. The following requests arrive while m-1 writes that
-	// message to disk.
+	// This request waits in the paused leader's buffer, ahead of the next leader's first message. The following
+	// requests arrive while m-1 writes that message to disk.
 	l.ask(600*ms, 1, 10*time.Second, "lead", "unread")
 	l.ask(5005*ms, 1, 10*time.Second, "lead", "blocked")
 	l.ask(5005*ms, 1, 10*time.Second, "write", "any")

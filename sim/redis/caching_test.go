@@ -167,8 +167,8 @@ func TestServerWithAPasswordAsksForItOnEachConnection(t *testing.T) {
 		"HELLO 3 AUTH default secret SETNAME me: %7", "CLIENT GETNAME: $2", "GET lock: $1")
 }
 
-// TestSentinelNotifiesLibrariesOfASwitch: a client library uses RESP to ask the Sentinel for the master and to
-// subscribe to the Sentinel's channel.
+// TestSentinelNotifiesLibrariesOfASwitch: a client library uses RESP to ask the Sentinel for the master, and to
+// subscribe to the channel on which the Sentinel announces a new master.
 func TestSentinelNotifiesLibrariesOfASwitch(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1).watch(redis.SentinelConfig{})
 	c.client("client-1", 0, func(s *session) {

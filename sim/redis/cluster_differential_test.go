@@ -359,8 +359,8 @@ func (c *realCluster) sameLooks(after ...clusterStep) {
 	}
 }
 
-// TestMembersKnowWhatRealMembersKnow compares how nodes describe their cluster: when it is new, after a slot has been
-// moved, and after a replica has taken its master's place.
+// TestMembersKnowWhatRealMembersKnow compares how simulated and real nodes describe their cluster: when it is new,
+// after a slot has been moved, and after a replica has taken its master's place.
 func TestMembersKnowWhatRealMembersKnow(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	c := startCluster(t)
@@ -390,8 +390,9 @@ func TestMembersAnswerAsARealCluster(t *testing.T) {
 	}
 }
 
-// TestAQueueOnAMovingSlotIsRedirectedAsInARealCluster compares transactions whose keys are in one slot, on all nodes,
-// while the slot is being moved. Some of their commands concern shard channels, and some are refused.
+// TestAQueueOnAMovingSlotIsRedirectedAsInARealCluster compares the replies of simulated and real nodes to transactions
+// whose keys are in one slot, while the slot is being moved. Some of their commands concern shard channels, and some
+// are refused.
 func TestAQueueOnAMovingSlotIsRedirectedAsInARealCluster(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	c := startCluster(t)

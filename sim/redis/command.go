@@ -1,9 +1,10 @@
 package redis
 
 // This file defines the type of data commands. A data command describes what a Redis command does to the store. The
-// commands that concern existence, time or ownership are implemented in this package. miniredis executes those that
-// concern only values. Where miniredis replies differently from Redis 7.0, a check runs first and gives Redis's reply
-// (correct.go). Scripts that many locks use are also implemented in Go (twins.go), since they do the same as commands.
+// commands that concern the existence, the deadlines or the owners of keys are implemented in this package. miniredis
+// executes those that concern only values. Where miniredis replies differently from Redis 7.0, a check runs first and
+// gives Redis's reply (correct.go). Scripts that many locks use are also implemented in Go (twins.go), since, like
+// commands, they only find, compare and change keys.
 
 import (
 	"cmp"
@@ -41,9 +42,9 @@ type command struct {
 	run   func(d *store.Data, args []string)
 	first func(d *store.Data, args []string) (answered bool)
 	keys  keyRange // the default is the first argument for a data command, and none for other commands
-	// checks is the check that the command makes. Each change that a command makes depends on this check. A command
-	// that only reads shows the checked property of the key in its reply. The field does not depend on the arguments.
-	// By default, writing commands check nothing and reading commands check the value.
+	// checks says what the command checks. Each change that the command makes depends on this check. A command that
+	// only reads shows the checked property of the key in its reply. The check does not depend on the arguments. By
+	// default, writing commands check nothing and reading commands check the value.
 	checks history.Check
 	Subs   arities // the subcommands, if the command has any
 	// writers are the subcommands that may change data.

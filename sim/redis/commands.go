@@ -11,8 +11,8 @@ import (
 // miniredis executes, and all commands that are refused. The commands that concern connections, scripts and the node
 // itself are in table.go.
 
-// ownCommands lists the commands that are implemented in this package: all commands that concern existence, time and
-// ownership, and all commands that locks use.
+// ownCommands lists the commands that are implemented in this package: all commands that concern the existence, the
+// deadlines or the owners of keys, and all commands that locks use.
 var ownCommands = []command{
 	{Name: "get", Arity: 2, run: get},
 	{Name: "set", Arity: -3, Flags: write, run: set, In: before8},

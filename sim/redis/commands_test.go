@@ -23,7 +23,8 @@ type listed struct {
 	flags []string
 }
 
-// readCommands reads the list of 7.0 and, for Redis 8, also the list of the commands that were added later.
+// readCommands reads the list of the commands of Redis 7.0 and, for Redis 8, also the list of the commands that were
+// added later.
 func readCommands(t *testing.T, v Version) (list []listed) {
 	t.Helper()
 	for _, file := range []string{"testdata/commands-7.0.txt", "testdata/commands-8.txt"} {
@@ -121,7 +122,8 @@ func TestFlagsOfCommandsAreThoseOfRedis(t *testing.T) {
 	}
 }
 
-// TestListOfCommandsIsThatOfRedis compares the list of 7.0 with a real server's reply to COMMAND.
+// TestListOfCommandsIsThatOfRedis compares the list of the commands of Redis 7.0 in testdata with a real server's reply
+// to COMMAND.
 func TestListOfCommandsIsThatOfRedis(t *testing.T) {
 	reply, _ := resp.Parse([]byte(startRealRedis(t).dial().do("COMMAND")))
 	var lines []string
@@ -196,7 +198,7 @@ func TestVersionIsGivenInEveryText(t *testing.T) {
 	}
 }
 
-// TestDocumentOfCommands checks that COMMANDS.md agrees with the tables.
+// TestDocumentOfCommands checks that COMMANDS.md agrees with the node's tables of commands.
 func TestDocumentOfCommands(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`# Commands of the simulated Redis

@@ -70,7 +70,7 @@ func (n *Node) mode() string {
 	return "standalone"
 }
 
-// authenticate checks a user and a password, and returns an error text if they are wrong. The only user is default.
+// authenticate checks a user and a password, and returns an error message if they are wrong. The only user is default.
 func (n *Node) authenticate(user, password string) (trouble string) {
 	if user != "default" || n.cfg.Password != "" && password != n.cfg.Password {
 		return "WRONGPASS invalid username-password pair or user is disabled."

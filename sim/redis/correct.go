@@ -67,7 +67,7 @@ func setrangeFirst(d *store.Data, args []string) bool {
 	return true
 }
 
-// hincrbyFirst replies with Redis's error texts, and parses integers as strictly as Redis does.
+// hincrbyFirst replies with Redis's error messages, and parses integers as strictly as Redis does.
 func hincrbyFirst(d *store.Data, args []string) bool {
 	by, ok := resp.ParseInt(args[3])
 	if !ok {

@@ -10,8 +10,8 @@ import (
 var faceCommands = []string{"PING", "HELLO", "CLIENT", "AUTH", "QUIT", "RESET",
 	"SUBSCRIBE", "UNSUBSCRIBE", "PSUBSCRIBE", "PUNSUBSCRIBE"}
 
-// newFace returns a node that handles the client connections of a Sentinel. It uses Redis's protocol and implements
-// publish and subscribe, but stores no data. All other commands are passed to the function answer, which replies by
+// newFace returns a node that handles the client connections of a Sentinel. It uses Redis's protocol and stores no
+// data. It executes only faceCommands itself. All other commands are passed to the function answer, which replies by
 // writing to w.
 func newFace(v Version, answer func(w *resp.Writer, args []string)) *Node {
 	n := New(Config{Version: v})

@@ -13,8 +13,8 @@ import (
 // quick configures a Sentinel that considers a master to be down after three seconds.
 var quick = redis.SentinelConfig{DownAfter: 3 * time.Second}
 
-// fourLooks is longer than a Sentinel takes to begin an ordered failover, choose a replica, and order it to become
-// master.
+// fourLooks is longer than a Sentinel takes to begin a failover that it was ordered to perform, choose a replica, and
+// order it to become master.
 const fourLooks = 400 * ms
 
 func TestFailoverLosesALockThatHadNotReachedTheReplica(t *testing.T) {

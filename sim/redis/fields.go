@@ -239,8 +239,8 @@ func fieldFirst(d *store.Data, args []string) bool {
 	return false
 }
 
-// hmgetFirst looks up the fields. If an expired field was the last one in the hash, hmgetFirst publishes no
-// notification for that field, as in Redis.
+// hmgetFirst looks up the fields before HMGET is executed. If an expired field was the last one in the hash, hmgetFirst
+// publishes no notification for that field, as in Redis.
 func hmgetFirst(d *store.Data, args []string) bool {
 	k := d.Find(args[1])
 	expired, empty := false, false

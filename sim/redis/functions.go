@@ -108,7 +108,7 @@ func functions(n *Node, args []string) {
 	}
 }
 
-// loadLibrary implements FUNCTION LOAD. It returns the error text, or "" if there is no error.
+// loadLibrary implements FUNCTION LOAD. It returns the error message, or "" if there is no error.
 func (n *Node) loadLibrary(args []string) (trouble string) {
 	replace := false
 	for _, word := range args[2 : len(args)-1] {

@@ -62,7 +62,7 @@ func (v vocabulary) library() string {
 	return first + v.one(libraryBodies...)
 }
 
-// function returns a random name of a function.
+// function returns a random function name.
 func (v vocabulary) function() string { return v.one("f", "g", "h", "F", "nosuch") }
 
 const releaseLibrary = "#!lua name=locks\nredis.register_function('release', function(keys, args) " +

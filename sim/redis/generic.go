@@ -42,8 +42,8 @@ func typeOf(d *store.Data, args []string) {
 // dbsize implements DBSIZE. It counts expired keys that still exist, as Redis does.
 func dbsize(d *store.Data, _ []string) { d.ReplyInt(int64(d.Size())) }
 
-// rename implements RENAME and RENAMENX. Under its new name, the key keeps its owner and its deadline, because its
-// value, which shows who owns it, does not change.
+// rename implements RENAME and RENAMENX. The key keeps its owner and its deadline, because the value, which shows the
+// owner, does not change.
 func rename(onlyNew bool) func(d *store.Data, args []string) {
 	return func(d *store.Data, args []string) {
 		from, to := args[1], args[2]

@@ -14,7 +14,7 @@ import (
 // rounds down.
 const epoch = int64(1_704_067_200)*1e9 + 400_000
 
-// machine is the host of a single node. The test moves its clocks. Its monotonic clock shows the true time.
+// machine is the host of a single node. The test advances and sets its clocks. Its monotonic clock shows the true time.
 type machine struct {
 	wall, mono int64
 	timers     []timer

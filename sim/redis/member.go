@@ -465,8 +465,8 @@ func (n *Node) claim(p *peer, epoch int64, slots slotSet) {
 	}
 }
 
-// correct handles a message from a member that claims slots, if another member got these slots in a later epoch. It
-// tells the sender which member serves the slots.
+// correct handles a message whose sender claims slots that another member got in a later epoch. It tells the sender
+// which member serves these slots.
 func (n *Node) correct(to *peer, g busHeader) {
 	for _, q := range n.member.peers {
 		owner := to

@@ -22,9 +22,9 @@ type Node struct {
 	// libraries contains the loaded libraries of functions, sorted by name.
 	libraries []*lua.Library
 	before    *store.Snapshot // the data when the process stopped, until it starts again
-	// stood contains the keys and members that exist according to the node's records. It is kept while the node writes
-	// no records because it is down or a replica. lost is the reason to record for those that are missing after the
-	// next start.
+	// stood contains the keys, and members of keys, that exist according to the node's records. It is kept while the
+	// node writes no records because it is down or a replica. lost is the reason to record for each key or member that
+	// is missing after the next start.
 	stood []store.Holding
 	lost  history.Why
 
@@ -351,8 +351,8 @@ func (n *Node) ClockChanged() {
 	n.finishTurn()
 }
 
-// Fault executes a fault. It executes sim.SlowFsync even while the process is down, and other faults only while the
-// process is running.
+// Fault applies a fault. sim.SlowFsync takes effect even while the process is down, all other faults only while it is
+// running.
 func (n *Node) Fault(f sim.ServerFault) {
 	switch f.Kind {
 	case sim.FailOver:
@@ -480,7 +480,8 @@ func (n *Node) take(a arrival) {
 	}
 }
 
-// respond either holds back the reply to an executed request, or makes the request wait.
+// respond handles the reply to an executed request. If any request may have to wait (see mayBlock), it leaves the
+// decision to conclude. Otherwise it holds back the reply until the end of the turn.
 func (n *Node) respond(r *sim.Incoming) {
 	if n.mayBlock() {
 		n.conclude(r, n.state(), n.repl.end())

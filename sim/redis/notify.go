@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// event is the notification to publish when a key was changed by a command that miniredis executes.
+// event is the notification to publish after a command that miniredis executes has changed a key.
 type event struct {
 	class store.Events
 	name  string

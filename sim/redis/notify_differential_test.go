@@ -21,7 +21,8 @@ var notified = []string{"CONFIG SET notify-keyspace-events N", "CONFIG SET Notif
 	"MULTI", "EXEC", "DISCARD"}
 
 // isUnordered reports whether the test must not use the commands of a pattern. KEYS and SCAN find expired keys in the
-// order of a hash table. The others change which commands the connection may send, or select another database.
+// order of a hash table. The other excluded commands change which commands the connection may send, or select another
+// database.
 func isUnordered(pattern string) bool {
 	name, _, _ := strings.Cut(pattern, " ")
 	return slices.Contains([]string{"KEYS", "SCAN", "PING", "RESET", "SELECT", "HELLO"}, name)

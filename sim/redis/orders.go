@@ -25,7 +25,7 @@ func (n *Node) operate(f sim.ServerFault) {
 	}
 }
 
-// followOrders executes the pending faults in a separate turn of the event loop.
+// followOrders applies the pending faults in a separate turn of the event loop.
 func (n *Node) followOrders() {
 	orders := n.orders
 	n.orders = nil

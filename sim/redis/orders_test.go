@@ -38,8 +38,8 @@ func TestAClientPauseEndsWithItsLastOne(t *testing.T) {
 	}
 }
 
-// TestACrashEndsAClientPause: a client pause ends when its process crashes. If another pause has begun in the meantime,
-// the scheduled end of the first pause does not end it.
+// TestACrashEndsAClientPause: a client pause (CLIENT PAUSE) ends when the node's process crashes. If another pause has
+// begun in the meantime, the scheduled end of the first pause does not end it.
 func TestACrashEndsAClientPause(t *testing.T) {
 	for name, end := range map[string]func(m *machine, first, second *history.Fault){
 		"the end comes while the node is down": func(m *machine, first, second *history.Fault) {

@@ -186,8 +186,9 @@ func (a *asker) send(args ...string) string {
 	return a.reply
 }
 
-// runIf runs the given commands if a condition is true. It sends them in the way that the spelling's form requires. The
-// condition is passed both as a Lua expression and as a command with a test of its reply.
+// runIf runs the given commands if a condition is true. It sends them as plain commands, in a transaction or in a
+// script, as a.stage.spelling.form says. The condition is passed twice: as a Lua expression, and as a command with a
+// function that judges the command's reply.
 func (a *asker) runIf(lua, read string, is func(reply, owner string) bool, commands []string) bool {
 	switch s := a.stage.spelling; s.form {
 	case "commands":
@@ -392,8 +393,8 @@ func schedules(length int, r letting) (all [][]string) {
 	return all
 }
 
-// TestWhoOwnsALockDoesNotDependOnItsSpelling runs each schedule with each spelling and compares the outcome with the
-// model: which acquires succeed, who removes whose key, and the verdict on ownership.
+// TestWhoOwnsALockDoesNotDependOnItsSpelling runs each schedule with each spelling (variant of a lock's implementation)
+// and compares the outcome with the model: which acquires succeed, who removes whose key, and the verdict on ownership.
 func TestWhoOwnsALockDoesNotDependOnItsSpelling(t *testing.T) {
 	length, offenses := 4, 0
 	if testkit.Full() {

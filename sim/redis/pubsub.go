@@ -193,8 +193,8 @@ func (n *Node) pushTo(conns []uint64, channel, message string, words ...string) 
 	return int64(len(conns))
 }
 
-// push sends a push to a connection at the end of the current turn of the event loop. w must contain the held bytes,
-// followed by the bytes of the push.
+// push sends a push to a connection at the end of the current turn of the event loop. w must contain the bytes of all
+// replies and pushes that are held back until then (heldBytes), followed by the bytes of the push.
 func (n *Node) push(conn uint64, key sim.Key, w resp.Writer) {
 	n.held = append(n.held, heldReply{conn: conn, key: key, from: len(n.heldBytes), end: len(w.Out)})
 	n.heldBytes = w.Out

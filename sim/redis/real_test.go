@@ -27,7 +27,8 @@ func cannotCompare(t *testing.T, why string) {
 	t.Skip("the node is not compared with a real Redis here: ", why)
 }
 
-// tool finds a program on this machine.
+// tool returns the path of a program on this machine. If the program is not on PATH, the test is skipped or fails (see
+// cannotCompare).
 func tool(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)

@@ -158,7 +158,8 @@ func (b *bookkeeper) order(to *member) {
 	}
 }
 
-// act performs a random action.
+// act performs a random action: time passes, or a randomly chosen node starts, stops, or executes a command or an
+// order.
 func (b *bookkeeper) act(v vocabulary) {
 	m := b.nodes[v.IntN(len(b.nodes))]
 	log := func(format string, args ...any) {

@@ -153,7 +153,7 @@ func (s *groupOfThree) checkData(when string, m *member, was []store.Key) {
 	}
 }
 
-// step performs a random action.
+// step performs a random action on a random node: for example, a clock jump, a restart, a promotion, or a command.
 func (s *groupOfThree) step(v vocabulary) {
 	m := s.nodes[v.IntN(len(s.nodes))]
 	log := func(format string, args ...any) {

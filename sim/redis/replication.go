@@ -309,8 +309,8 @@ func (n *Node) replicaNamed(name sim.ProcessID) *replica {
 	return nil
 }
 
-// takeAck records the offset that a replica has acknowledged. If the replica follows another stream, takeAck sends all
-// data to it.
+// takeAck records the offset that a replica has acknowledged. If the acknowledgment is about another stream of effects
+// than the current one, takeAck sends all data to the replica.
 func (n *Node) takeAck(from sim.ProcessID, m ack) {
 	if n.repl.master != "" {
 		return

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// preludes lists first commands for connections that use RESP3 or may switch to it. Some turn on tracking.
+// preludes lists commands with which tests begin connections that use RESP3 or may switch to it. Some enable tracking.
 var preludes = []string{"HELLO 3", "HELLO 3", "HELLO 2", "HELLO 3; CLIENT TRACKING ON",
 	"HELLO 3; CLIENT TRACKING ON NOLOOP",
 	"HELLO 3; CLIENT TRACKING ON OPTIN", "HELLO 3; CLIENT TRACKING ON OPTOUT", "HELLO 3; CLIENT TRACKING ON BCAST",

@@ -10,7 +10,7 @@ import (
 
 const maxText = 1 << 20 // maximum size of a script, in bytes
 
-// compile compiles the script if necessary. It returns an error text if the script is not valid Lua.
+// compile compiles the script if necessary. It returns an error message if the script is not valid Lua.
 func (n *Node) compile(t *compiledScript) (trouble string) {
 	n.engine()
 	if err := n.scripts.compile(t); err != nil {

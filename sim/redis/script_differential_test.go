@@ -195,7 +195,7 @@ var readOnlyScripts = []string{
 	releaseScript,
 }
 
-// sameScriptExcept contains the scripts whose error texts differ from those of Redis.
+// sameScriptExcept contains the scripts whose error messages on the node differ from those of Redis.
 var sameScriptExcept = map[string]bool{
 	"return redis.call('xadd', 'never', 'mind') and 1": true, // not simulated
 	"local a = nil\nreturn a .. 'x'":                   true, // gopher-lua's text

@@ -61,7 +61,7 @@ type SentinelConfig struct {
 	// failed failover, the next one begins no earlier than twice FailoverTimeout after the beginning of the failed one.
 	FailoverTimeout time.Duration
 	// ReconfigureAfter is how long a deposed master must be reachable before it is made a replica. Until then, it
-	// continues to serve clients. If the value is negative, it is made a replica immediately.
+	// continues to serve clients. If ReconfigureAfter is negative, the master is made a replica immediately.
 	ReconfigureAfter time.Duration
 }
 
@@ -279,7 +279,7 @@ const (
 	phasePong  = "pong"
 )
 
-// pong answers a probe.
+// pong answers a probe, which is a PING or an INFO of the Sentinel.
 func (n *Node) pong(to sim.ProcessID, of probe) {
 	n.repl.observer = to
 	p := pong{Info: of.Info, Master: n.repl.master, Linked: n.repl.linked, Offset: n.repl.end()}

@@ -121,8 +121,8 @@ func TestTimesOfAFailover(t *testing.T) {
 	between("the announcement", announced, 0, inquiry+travel+2*look, 500*ms)
 }
 
-// TestSwitchIsAnnouncedOnceTheOtherReplicasFollow: each replica is ordered to follow the new master, and is asked once
-// a second whether it does so.
+// TestSwitchIsAnnouncedOnceTheOtherReplicasFollow: the Sentinel orders each replica to follow the new master, and asks
+// it once a second whether it does so. Only then does the Sentinel announce the new master.
 func TestSwitchIsAnnouncedOnceTheOtherReplicasFollow(t *testing.T) {
 	for seed := range uint64(50) {
 		s := replaced(t, seed, 5*time.Second, 2)
@@ -143,8 +143,8 @@ func TestFailoverThatFoundNoReplicaIsTriedAgainAfterTwiceItsTimeout(t *testing.T
 		c.at(10*time.Second, func() { c.cut(observer, master, replica1) })
 		c.at(15*time.Second, func() { c.heal(observer, replica1) })
 		c.run(2 * time.Minute)
-		// The master cannot count as down before first. The second failover begins 40 s after the first one, plus up to
-		// a second.
+		// The master cannot count as down before 11 s (first). The second failover begins 40 s after the first one,
+		// plus up to a second.
 		first := 11 * time.Second
 		if at < first+40*time.Second || at > first+time.Second+2*look+40*time.Second+time.Second+4*look {
 			t.Errorf("seed %d: the replica was promoted at %v", seed, at)

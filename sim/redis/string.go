@@ -78,7 +78,7 @@ func parseSetOptions(args []string, getex, compare bool) (o setOptions, ok bool)
 }
 
 // deadlineOf returns the deadline, in ms, that an expiry option sets, or store.Never if there is no such option.
-// trouble is an error text if the amount is not valid.
+// trouble is an error message if the amount is not valid.
 func deadlineOf(d *store.Data, unit, amount, command string) (when int64, trouble string) {
 	if unit == "" {
 		return store.Never, ""

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// nodeCommand is an entry in a node's table of commands. If run is set, it executes the command. Otherwise the command
-// is a data command.
+// nodeCommand is an entry in a node's table of commands. If run is set, it executes the command. Otherwise the embedded
+// command describes what happens to the data (command.go).
 type nodeCommand struct {
 	*command
 	run func(n *Node, args []string)
@@ -69,8 +69,8 @@ func (c nodeCommand) forVersions(v versionRange) nodeCommand {
 	return c
 }
 
-// byVersion returns the rows for a command that scripts may call in Redis 8 but not in Redis 7.0. (Redis itself changed
-// this in 7.2.)
+// byVersion returns the two table entries, one for each version, for a command that scripts may call in Redis 8 but not
+// in Redis 7.0. (Redis itself changed this in 7.2.)
 func byVersion(name string, arity int, flags flag, keys keyRange, run func(n *Node, args []string)) []nodeCommand {
 	return []nodeCommand{row(name, arity, flags|noScript, run).withKeys(keys).forVersions(before8),
 		row(name, arity, flags, run).withKeys(keys).forVersions(only8)}

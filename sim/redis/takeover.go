@@ -6,8 +6,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// This file implements how a replica replaces its master (clusterHandleSlaveFailover). The masters elect the replica if
-// a majority of them considers its master to have failed, or if CLUSTER FAILOVER orders the election.
+// This file implements the replacement of a master by one of its replicas (clusterHandleSlaveFailover). The masters
+// elect the replica if a majority of them considers its master to have failed, or if CLUSTER FAILOVER orders the
+// election.
 
 // failover is the state of an election from the candidate's point of view. Times are in ms of the wall clock.
 type failover struct {

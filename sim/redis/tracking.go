@@ -54,8 +54,9 @@ type trackedClient struct {
 	Caching bool // CLIENT CACHING was called for the next command, or for the open transaction
 }
 
-// remembers reports whether the keys that the client reads now are remembered. The setting of CLIENT CACHING is kept
-// when the client changes its mode, but it matters only with OPTIN or OPTOUT.
+// remembers reports whether the server must remember the keys that the client reads now, in order to notify the client
+// of changes to them. The setting of CLIENT CACHING is kept when the client changes its mode, but it matters only with
+// OPTIN or OPTOUT.
 func (c *trackedClient) remembers() bool {
 	return c != nil && !c.Broadcast && !(c.OptIn && !c.Caching || c.OptOut && c.Caching)
 }
@@ -104,7 +105,7 @@ func (t *table) reset() {
 	clear(t.changed)
 }
 
-// trouble returns an error text if a connection cannot track keys with these options. Otherwise it returns "".
+// trouble returns an error message if a connection cannot track keys with these options. Otherwise it returns "".
 func (t *table) trouble(conn uint64, o options) string {
 	c := t.clients[conn]
 	const otherwise = " before disabling tracking for this client, and then re-enabling it with a different mode."
@@ -177,7 +178,7 @@ func (t *table) close(conn uint64) {
 	}
 }
 
-// remembers reports whether keys that a connection reads now are remembered.
+// remembers reports whether the server must remember the keys that a connection reads now.
 func (t *table) remembers(conn uint64) bool { return t.clients[conn].remembers() }
 
 // remember records that a connection has read keys.
@@ -226,14 +227,14 @@ func (t *table) flushed() (notify []uint64) {
 	return slices.Sorted(maps.Keys(t.clients))
 }
 
-// notice tells a connection that it must forget keys.
+// notice is a message to a connection that it must forget keys.
 type notice struct {
 	Conn uint64
 	Keys []string
 }
 
-// broadcasting returns the changes since the last call, for clients in broadcasting mode. They are grouped into one
-// notice for each prefix.
+// broadcasting returns the changes to keys since the last call, for clients in broadcasting mode. They are grouped into
+// one notice for each prefix.
 func (t *table) broadcasting() (list []notice) {
 	if len(t.changed) == 0 {
 		return nil

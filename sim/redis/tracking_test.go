@@ -25,8 +25,8 @@ func TestBroadcastSubscribersLearnOfLaterChanges(t *testing.T) {
 	}
 }
 
-// TestWhatIsRemembered checks whether the keys that a client reads are remembered. CLIENT CACHING matters only with
-// OPTIN or OPTOUT.
+// TestWhatIsRemembered checks, for each combination of options, whether the server remembers the keys that a client
+// reads. CLIENT CACHING matters only with OPTIN or OPTOUT.
 func TestWhatIsRemembered(t *testing.T) {
 	for _, test := range []struct {
 		o       options

@@ -108,7 +108,8 @@ func ttlOf(d *store.Data, argv []string, unit int64) (when int64, ok bool) {
 	return d.Now + v*unit, true
 }
 
-// twinRelease returns the twin of a script that releases a lock. Its reply is ifAbsent if the key does not exist.
+// twinRelease returns the twin, the implementation in Go, of a script that releases a lock. Its reply is ifAbsent if
+// the key does not exist.
 func twinRelease(ifAbsent int64) twin {
 	return func(d *store.Data, keys, argv []string) bool {
 		switch _, c := compareValue(d, keys, argv); c {

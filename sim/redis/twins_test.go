@@ -44,7 +44,8 @@ func (c twinCase) arguments() (keys, argv []string) {
 	return keys, argv[:c.IntN(4)]
 }
 
-// runTwinCase executes a case with or without twins and returns everything that can be observed from outside.
+// runTwinCase executes a case, with the scripts' twins or in Lua, and returns everything that can be observed from
+// outside.
 func runTwinCase(seed uint64, withTwins bool) string {
 	c := drawTwinCase(seed)
 	m := newMachine(c.cfg)

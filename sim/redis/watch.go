@@ -97,8 +97,8 @@ func (s *Sentinel) ping(w *watched, now time.Duration) {
 	s.host.Send(w.name, phasePing, s.round(now), probe{Key: s.round(now)})
 }
 
-// round returns how many checks the Sentinel could have made according to its own clock. It serves as the key of
-// messages that are sent repeatedly.
+// round returns the time on the Sentinel's clock in units of 50 ms, which is slightly shorter than the shortest
+// interval between two checks. It serves as the key of messages that are sent repeatedly.
 func (s *Sentinel) round(now time.Duration) sim.Key {
 	return sim.Key(now / (time.Second / (2 * leastHz)))
 }

@@ -297,8 +297,8 @@ func (t *thread) poll() outcome {
 // mostFiles is the maximum number of files for which a single call can wait.
 const mostFiles = 4096
 
-// patience returns the block for a wait with a timeout. If milliseconds is true, v is the timeout in milliseconds.
-// Otherwise v is the address of a timespec.
+// patience returns the block of a thread that waits with a timeout. If milliseconds is true, v is the timeout in
+// milliseconds. Otherwise v is the address of a timespec.
 func (t *thread) patience(milliseconds bool, v uint64) (b block, ok bool) {
 	switch {
 	case milliseconds && int32(v) < 0, !milliseconds && v == 0:

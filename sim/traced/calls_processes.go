@@ -100,9 +100,9 @@ func (t *thread) setpgid() outcome {
 // Values of si_code that say how a child has ended.
 const cldExited, cldKilled = 1, 2
 
-// awaits waits until one of the children that match accepts has ended. It passes this child to resultOf, which computes
-// the result of the system call. If no such child has ended yet and the call must not wait, the result is
-// resultOf(nil).
+// awaits waits until one of the children for which match returns true has ended. It passes this child to resultOf,
+// which computes the result of the system call. If no such child has ended yet and the call must not wait, the result
+// is resultOf(nil).
 func (t *thread) awaits(match func(*Process) bool, options uint64, resultOf func(*Process) int64) outcome {
 	try := func() bool {
 		living := false

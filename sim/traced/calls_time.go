@@ -27,12 +27,12 @@ const latest = 1 << 62 / 1_000_000_000 * 1_000_000_000
 // farthest is the longest wait in ns, about 29 years.
 const farthest = 1 << 60 / 1_250_000_000 * 1_000_000_000
 
-// relative returns a block for a wait of d ns.
+// relative returns the block of a thread that waits for d ns.
 func (t *thread) relative(d int64) block {
 	return block{timed: true, at: t.p.clock.advance(t.p.m.now) + min(d, farthest)}
 }
 
-// absolute returns a block for a wait until a clock shows the given time.
+// absolute returns the block of a thread that waits until a clock shows the given time.
 func absolute(wall bool, at int64) block {
 	if !wall {
 		at -= uptime

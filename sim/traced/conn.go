@@ -296,7 +296,8 @@ func (c *Conn) Reset() {
 	}
 }
 
-// look finds out which connections a process has closed, and writes data that has been waiting for room.
+// look finds out which connections a process has closed, and writes delivered data for which the sockets previously had
+// no room.
 func (p *Process) look() {
 	p.lookAtSpecial()
 	if len(p.conns) == 0 {

@@ -233,7 +233,7 @@ func (p *Process) ends(how Exit) {
 	parent.gets(unix.SIGCHLD, nil, sender{code: code, id: p.id, value: uint64(how.reason())})
 }
 
-// leaves removes a process that has ended from its family.
+// leaves removes an ended process from its family.
 func (p *Process) leaves() {
 	p.members = slices.DeleteFunc(p.members, func(o *Process) bool { return o == p })
 }

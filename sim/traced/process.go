@@ -122,7 +122,7 @@ func (m *Machine) start(c Command) (*Process, error) {
 		unix.Close(output)
 		return nil, err
 	}
-	// Appending is needed, because copies of a process share the file position.
+	// O_APPEND is needed because copies of a process share the file position.
 	unix.FcntlInt(uintptr(output), unix.F_SETFL, unix.O_APPEND)
 	p := m.process(c, pid)
 	p.output = output
@@ -225,8 +225,8 @@ func (p *Process) prepare() (err error) {
 	return err
 }
 
-// adopt is called after a program was executed. It replaces the clocks and random bytes that the program would
-// otherwise get from the host.
+// adopt is called after the process has executed a program (execve). It replaces the clocks and random bytes that the
+// program would otherwise get from the host.
 func (p *Process) adopt() error {
 	var r unix.PtraceRegs
 	if err := unix.PtraceGetRegs(p.pid, &r); err != nil {
@@ -326,7 +326,7 @@ func (p *Process) Jump(d time.Duration) {
 	}
 }
 
-// Drift adds ppm to the rate of both clocks of the process.
+// Drift increases the rate of both clocks of the process by ppm parts per million.
 func (p *Process) Drift(ppm int64) { p.clock.drift(p.m.now, ppm) }
 
 // Kill kills the process and all processes that it has started, as if with SIGKILL. It reports whether the process was

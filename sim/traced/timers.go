@@ -143,8 +143,8 @@ func (x *timer) setting() []byte {
 	return append(seconds(x.interval, 1), seconds(left, 1)...)
 }
 
-// reading returns the current time in the same form as the field at: as a time on the wall clock, or as the time by
-// which the process's clock has advanced.
+// reading returns the current time as a value that can be compared with x.at: the time on the wall clock or, if x.wall
+// is false, the time by which the process's clock has advanced.
 func (x *countdown) reading() int64 {
 	if x.wall {
 		return x.p.clock.realtime(x.p.m.now)

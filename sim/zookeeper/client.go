@@ -172,8 +172,8 @@ func (c *Client) breakOff(env sim.Env, epoch uint64) {
 	c.enter(env, Suspended)
 }
 
-// lose gives up the session and all its watches. It also forgets the highest zxid seen so far, because Curator creates
-// a new ZooKeeper handle at this point, and Kazoo resets its value.
+// lose gives up the session and all its watches. It also forgets the highest zxid seen so far. Curator and Kazoo forget
+// it, too: Curator creates a new ZooKeeper handle at this point, and Kazoo resets the value.
 func (c *Client) lose(env sim.Env) {
 	s := c.session
 	c.session, c.zxid = nil, 0

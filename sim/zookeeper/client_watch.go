@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Watch receives a single event. The zero Watch is ready to use, but cannot be used again.
+// Watch receives a single event. The zero Watch is ready to use. A Watch can be used only once.
 type Watch struct {
 	event Event
 	fired sim.Signal

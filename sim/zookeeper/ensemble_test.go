@@ -127,7 +127,7 @@ func (s *service) losePower(id sim.ProcessID, at, d time.Duration) {
 		})
 }
 
-// run runs the world up to the limit and returns the history.
+// run runs the world until the clients are done or the limit is reached, and returns the history.
 func (s *service) run(limit time.Duration) *history.History {
 	s.t.Helper()
 	s.Run(history.Of(limit), func() bool { return !s.Busy() })

@@ -61,7 +61,8 @@ func TestReadsMayBeStaleUntilSync(t *testing.T) {
 	want(t, s.report, "0.0 client-1 CONNECTED", "0.0 client-3 CONNECTED", "1.0 written <nil>", "1.4 old <nil> new")
 }
 
-// TestMissedEventsFireAtTheNextMember changes znodes that a client watches while the client is disconnected.
+// TestMissedEventsFireAtTheNextMember: while a client is disconnected, another client changes znodes that the first one
+// watches. The watches must fire when the client connects to the next member.
 func TestMissedEventsFireAtTheNextMember(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
 	s.client(1, nil, func(env sim.Env, c *zookeeper.Client) {
@@ -212,7 +213,7 @@ func TestServersAnswerAnythingWithoutHarm(t *testing.T) {
 		"0.0 unknown: UNIMPLEMENTED", "0.0 ping: closed", "0.0 ping: closed", "0.0 no-frame: closed", "0.0 0")
 }
 
-// request returns a request with the given fields, as a task would send it.
+// request returns a request with the given fields, as a modeled client would send it.
 func request(op jute.Op, fields jute.Record) []string {
 	return []string{op.String(), string(append(jute.Head(1, op), fields...))}
 }

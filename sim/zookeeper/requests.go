@@ -127,7 +127,7 @@ func (s *server) sync(m *raft.Member, c *connection, f *jute.Fields) {
 	})
 }
 
-// authenticate handles a client's proof of an identity. Only the scheme digest is supported.
+// authenticate handles a client's request to prove its identity. Only the scheme digest is supported.
 func (s *server) authenticate(m *raft.Member, c *connection, f *jute.Fields) {
 	f.Int()
 	scheme, given := f.Text(), f.Text()

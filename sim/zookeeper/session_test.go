@@ -122,8 +122,8 @@ func TestMemberThatIsSilentToItsLeaderClosesItsConnections(t *testing.T) {
 
 // TestMemberNoticesTheEndOfAnotherAtOnce ends the leader's process, so that its connections to the other members break.
 func TestMemberNoticesTheEndOfAnotherAtOnce(t *testing.T) {
-	// The client first tries the two other members. One is taking part in the election. The other is the leader that
-	// has ended: it closes the connection after a shutdown, and does not answer after a power loss.
+	// The client first tries the two other members. One is taking part in the election. The other is the stopped
+	// leader: the connection is refused if it was shut down, and not answered if it lost power.
 	for how, again := range map[sim.Stop]string{sim.ShutDown: "1.8", sim.PowerLoss: "3.8"} {
 		s := newCalm(t, zookeeper.Config{})
 		s.client(2, nil, linger(s, 30*time.Second))

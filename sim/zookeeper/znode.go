@@ -77,9 +77,9 @@ type znode struct {
 	aversion            int64
 }
 
-// stat returns the znode's metadata. Cversion counts how many children were created and deleted. It is computed from
-// the number of creations and the number of current children, because every other child has been deleted
-// (DataNode.copyStat).
+// stat returns the znode's metadata. Cversion is the number of creations of children plus the number of deletions. It
+// is computed from the number of creations and the number of current children, because all other created children have
+// been deleted (DataNode.copyStat).
 func (n *znode) stat() Stat {
 	c := int64(len(n.children))
 	return Stat{Czxid: n.czxid, Mzxid: n.mzxid, Pzxid: n.pzxid, Version: n.version, Cversion: 2*n.creates - c,

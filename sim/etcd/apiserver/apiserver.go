@@ -1,5 +1,5 @@
-// Package apiserver lets clients that are not tasks of a world use a Kubernetes API server. One API server runs on the
-// same node as each etcd member, as in many control planes. The protocol is HTTP/1.1 with JSON.
+// Package apiserver simulates a Kubernetes API server for clients that run outside the simulation. One API server runs
+// on the same node as each etcd member, as in many control planes. The protocol is HTTP/1.1 with JSON.
 //
 // Goals: everything that client-go's leader election and watches of Lease objects can see, with the statuses, reasons
 // and texts of the real server. A resourceVersion is etcd's revision. Reads are quorum reads, unless the client asks

@@ -1,5 +1,5 @@
-// Package front lets clients that do not run as tasks of a world use the world's etcd members through gRPC. It decodes
-// the calls in the bytes of an HTTP/2 connection, sends each gRPC message as a message on the simulated network, and
+// Package front connects clients that run outside the simulation to simulated etcd members through gRPC. It decodes the
+// calls in the bytes of an HTTP/2 connection, sends each gRPC message as a message on the simulated network, and
 // encodes a member's responses as frames.
 //
 // Flow-control windows, settings and the compression of headers are handled at the client's end and need no message.

@@ -62,7 +62,7 @@ func (w *wire) arrived(r *etcd.Record, to *sim.Incoming) {
 	}
 }
 
-// flush sends as much pending data to the client as the client's windows allow.
+// flush sends as much pending data to the client as the client's flow-control windows allow.
 func (w *wire) flush(l sim.Line) {
 	for _, s := range slices.Clone(w.streams) {
 		w.send(s)

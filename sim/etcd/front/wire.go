@@ -354,7 +354,8 @@ func (w *wire) reset(s *stream, code uint32) {
 // overhead.
 const mostMessage = 2 << 20
 
-// reopen is the number of message bytes after which the client's window for the connection is enlarged again.
+// reopen is the number of message bytes after which the client's flow-control window for the connection is enlarged
+// again.
 const reopen = 1 << 14
 
 func (w *wire) takeData(f *frame) error {

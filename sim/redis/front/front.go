@@ -1,4 +1,4 @@
-// Package front lets clients that do not run as tasks of a world use the world's Redis servers and Sentinels. It splits
+// Package front connects clients that run outside the simulation to simulated Redis servers and Sentinels. It splits
 // the bytes that a client writes into requests, and determines to which attempt each request belongs.
 package front
 

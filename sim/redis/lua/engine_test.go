@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// store is a data set with SET and GET. Its engine runs scripts that use the data.
+// store is a data set that knows only the commands SET and GET. Its engine runs scripts that use the data.
 type store struct {
 	*Engine
 	data map[string]string

@@ -32,7 +32,7 @@ func (f *Function) Has(flag string) bool { return slices.Contains(f.Flags, flag)
 const badName = "Library names can only contain letters, numbers, or underscores(_) and must be at least one " +
 	"character long"
 
-// checkName returns an error text if a library or a function cannot have the name, and "" otherwise.
+// checkName returns an error message if a library or a function cannot have the name, and "" otherwise.
 func checkName(name string) string {
 	odd := func(r rune) bool {
 		return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')

@@ -38,7 +38,8 @@ func TestValuesAreReadAsTheyAreWritten(t *testing.T) {
 	}
 }
 
-// TestValuesSayWhatTheyAre checks null values, errors, numbers and texts.
+// TestValuesSayWhatTheyAre checks that a parsed value has the right kind and text, and that it is recognized as null,
+// an error or a number.
 func TestValuesSayWhatTheyAre(t *testing.T) {
 	for text, want := range map[string]Value{
 		"$-1\r\n":      {Kind: '$', Null: true},

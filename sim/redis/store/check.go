@@ -2,7 +2,7 @@ package store
 
 import "github.com/fencepost-sim/fencepost/checker/history"
 
-// look records a key or a member that the current script has read, or that the current transaction watches.
+// look describes a key or a member that the current script has read, or that the current transaction watches.
 type look struct {
 	name, member string          // names of the key and the member; an empty member means the whole key
 	of           history.Attempt // owner of the key or member at that time
@@ -19,7 +19,7 @@ func (d *Data) Command(check history.Check) { d.check = check }
 func (d *Data) Depends(check history.Check) { d.check = max(d.check, check) }
 
 // Look records that the current script or transaction has read or watches a key or member. Later commands of the script
-// or transaction may depend on this.
+// or transaction may depend on the key or member.
 func (d *Data) Look(name, member string, check history.Check) {
 	l := look{name: name, member: member, check: check}
 	if k := d.keys[name]; k != nil {

@@ -56,7 +56,8 @@ func (k *Entry) pastAt(field string) int {
 	return slices.IndexFunc(k.past, func(f HiddenField) bool { return f.Name == field })
 }
 
-// endOf returns the time at which a member expires: its own deadline or that of its key (when), whichever is earlier.
+// endOf returns the time at which a member expires: its own deadline or when, the deadline of its key, whichever is
+// earlier.
 func (k *Entry) endOf(member string, when int64) int64 {
 	if t, is := k.timers[member]; is {
 		return min(when, t.when)
@@ -300,8 +301,8 @@ func (d *Data) copyTimers(to string, t, k *Entry) {
 	d.setPast(to, t, slices.Clone(k.past))
 }
 
-// lendHollow gives miniredis a field for each hash whose fields are all hidden, so that the hash exists there. It
-// returns a function that removes these fields.
+// lendHollow gives miniredis a field for each hash whose fields are all hidden, so that the hash also exists in
+// miniredis. It returns a function that removes these fields.
 func (d *Data) lendHollow() (restore func()) {
 	var names []string
 	for name := range d.worn {

@@ -44,7 +44,7 @@ type File struct {
 }
 
 // Start is called when the process starts. All effects that are still in the file are considered to be on disk. unit is
-// a second for Redis 7.0 and a millisecond for Redis 8.
+// the unit in which the server counts wall-clock time: a second in Redis 7.0, and a millisecond in Redis 8.
 func (a *File) Start(policy Policy, fsyncTime, unit time.Duration, mono, wall int64) {
 	kept := len(a.effects)
 	*a = File{effects: a.effects, words: a.words, policy: policy, fsyncTime: max(int64(fsyncTime), 0),

@@ -176,8 +176,8 @@ func (d *Data) disown(name string, k *Entry, m Member) {
 
 // keeps reports whether a field keeps its owner although a command has set it again to the same value. This is the case
 // if the owner also has another member that the command has not set. For example, each reader of a read-write lock sets
-// the field "mode" to "read". An owner without another member may have lost the lock to a client that uses the same
-// value.
+// the field "mode" to "read". If the owner has no other member, it may have lost the lock to a client that uses the
+// same value.
 func (k *Entry) keeps(m Member, c Change) bool {
 	if m.Owner == "" || !slices.Contains(c.Same, m.Name) {
 		return false

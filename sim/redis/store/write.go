@@ -115,7 +115,7 @@ func (d *Data) Flush(why history.Why) {
 	d.node.Log(Effect{Op: OpFlush})
 }
 
-// DropAll removes all data without recording this.
+// DropAll removes all data without recording the removal.
 func (d *Data) DropAll() {
 	d.node.Flushed()
 	d.Clear()

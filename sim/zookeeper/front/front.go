@@ -1,4 +1,4 @@
-// Package front lets clients that do not run as tasks of a world use the world's ZooKeeper ensemble, with ZooKeeper's
+// Package front connects clients that run outside the simulation to a simulated ZooKeeper ensemble, with ZooKeeper's
 // own protocol. It splits the bytes that a client writes into frames, and determines to which attempt each request
 // belongs.
 package front
