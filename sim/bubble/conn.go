@@ -64,7 +64,7 @@ func (r *run) Host(name string) net.IP {
 	return nil
 }
 
-// AddressError reports a dial to an address that is not a server of the world.
+// AddressError is the error of a dial to an address that does not belong to any server of the world.
 type AddressError struct {
 	Client  sim.ProcessID
 	Address string

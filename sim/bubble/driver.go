@@ -276,7 +276,7 @@ func (d *Driver) Dismiss() {
 	d.timer.Stop()
 }
 
-// worker is a goroutine that runs one function after another, so that a stack that has grown is used again.
+// worker is a goroutine that runs one function after another, so that its stack, once it has grown, is reused.
 type worker struct{ jobs chan func() }
 
 // work runs f on a worker.

@@ -41,7 +41,7 @@ const (
 // reads reports whether the operation only reads.
 func (o op) reads() bool { return o == opGet || o == opSessionInfo }
 
-// reply is the reply to a call.
+// reply is the HTTP reply to a call.
 type reply struct {
 	code   int
 	body   string

@@ -51,13 +51,14 @@ func (r *revocation) name() string {
 
 func (r *revocation) details() []string { return []string{format(r.id)} }
 
-// compaction makes all revisions before the given one unreadable.
+// compaction is a command that makes all revisions before the given one unreadable.
 type compaction struct{ revision int64 }
 
 func (*compaction) name() string        { return "COMPACT" }
 func (c *compaction) details() []string { return []string{format(c.revision)} }
 
-// entrance puts a key into the queue of a lock or an election, on behalf of a call to the lock or election service.
+// entrance is a command that puts a key into the queue of a lock or an election, on behalf of a call to the lock or
+// election service.
 type entrance struct {
 	key, value string
 	lease      int64

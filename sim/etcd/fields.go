@@ -20,7 +20,7 @@ type scan struct {
 
 func scanOf[T string | []byte](message T) *scan { return &scan{rest: []byte(message)} }
 
-// errMalformed reports bytes that are not a valid message.
+// errMalformed is the error for bytes that are not a valid message.
 var errMalformed = errors.New("proto: malformed message")
 
 // next decodes the next field. It returns false after the last field, or if the message is malformed.

@@ -52,7 +52,7 @@ func Reply(code int, body []byte, fields ...string) []byte {
 	return append([]byte(head+"\r\n"), body...)
 }
 
-// fieldsOf returns the header fields by name, in lower case. It returns nil if any line is not a field.
+// fieldsOf returns the header fields by name, in lower case. It returns nil if any line is not a header field.
 func fieldsOf(lines []string) map[string]string {
 	fields := map[string]string{}
 	for _, line := range lines {

@@ -15,11 +15,11 @@
 //
 // # Time
 //
-// The raft library draws election timeouts from the host's randomness. Therefore this package calls the library's Tick
-// only for a leader, whose timeouts are fixed. A follower that has received nothing for [Config].Silence forgets its
-// leader and may vote for another member. It starts a campaign within [Config].Campaign after that, at a random time
-// that depends on the term. All of this is measured on the monotonic clock: jumps of the wall clock have no effect, but
-// drift and pauses do.
+// The raft library chooses election timeouts with the host's randomness. Therefore this package calls the library's
+// Tick only for a leader, whose timeouts are fixed. A follower that has received nothing for [Config].Silence forgets
+// its leader and may vote for another member. It starts a campaign within [Config].Campaign after that, at a random
+// time that depends on the term. All of this is measured on the monotonic clock: jumps of the wall clock have no
+// effect, but drift and pauses do.
 //
 // # Disk
 //
@@ -53,8 +53,8 @@ type Config struct {
 	// Connections means that members notice when their connections to each other break. ZooKeeper's members notice
 	// this; etcd's do not. If a leader has received nothing from a follower for Silence, it closes the connection. The
 	// follower then knows that it has lost its leader, and the leader sends it nothing until it hears from the follower
-	// again. At every second heartbeat, a leader resigns if it is not connected to a majority. When a process ends, the
-	// others notice at once.
+	// again. At every second heartbeat, a leader resigns if it is not connected to a majority. When a member's process
+	// ends, the other members notice at once.
 	Connections bool
 	// Silence is how long a member waits for a message from its leader before it gives up on the leader. With
 	// Connections, it is also how long a leader waits for a message from a follower. 0 means the election timeout.

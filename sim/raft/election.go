@@ -64,7 +64,7 @@ type watch struct {
 // time again when it expires.
 func (m *Member) receivedFromLeader() { m.watch.latest = m.host.Monotonic() }
 
-// listen starts to wait for messages from a leader again. tries is the number of campaigns that have failed.
+// listen begins a new wait for messages from a leader. tries is the number of campaigns that have failed.
 func (m *Member) listen(tries uint64) {
 	m.receivedFromLeader()
 	m.watch.tries = tries

@@ -295,7 +295,7 @@ func (m *Member) Due(d time.Duration) history.Time { return m.host.Due(d) }
 // record its effect. A member for which Entry.Copied is true may record that it has a copy.
 func (m *Member) Record(e history.Event) { m.host.Record(e) }
 
-// Rand returns 64 random bits for the given purpose. key distinguishes draws for the same purpose.
+// Rand returns 64 random bits for the given purpose. For the same purpose, each key gives different bits.
 func (m *Member) Rand(purpose string, key sim.Key) uint64 { return m.host.Rand(purpose, key) }
 
 // Push sends a copy of b to the client at the other end of a connection of this member. key identifies the content.

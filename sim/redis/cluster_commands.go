@@ -317,7 +317,7 @@ func (n *Node) setSlot(args []string) {
 }
 
 // giveSlot implements CLUSTER SETSLOT NODE. If the node becomes the owner of a slot that it was importing, it chooses a
-// new epoch, so that the others accept it as the owner.
+// new epoch, so that the other members accept it as the owner.
 func (n *Node) giveSlot(slot int, p *peer) {
 	m := n.member
 	if m.owner(slot) == m.self && p != m.self {

@@ -162,7 +162,7 @@ func (c *realCluster) identified(command string) string {
 	return command
 }
 
-// clusterWords splits a command at its spaces. A script is one word in quotes.
+// clusterWords splits a command at its spaces, but not at those in a script, which is enclosed in three single quotes.
 func clusterWords(command string) (list []string) {
 	for i, part := range strings.Split(command, "'''") {
 		if i%2 == 1 {

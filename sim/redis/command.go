@@ -32,7 +32,7 @@ const (
 	calls                      // the command calls a function
 )
 
-// command is a row of the command table.
+// command is an entry in one of the tables of commands (commands.go, table.go).
 type command struct {
 	Name  string // in lower case
 	Arity int    // number of arguments including the name; negative: at least that many

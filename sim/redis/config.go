@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Defaults for replication: the lag from redis.conf, and one second before semi-synchronous replication falls back to
-// asynchronous.
+// Defaults for replication: the maximum lag of replicas, as in redis.conf, and the time after which semi-synchronous
+// replication falls back to asynchronous.
 const (
 	DefaultMinReplicasMaxLag = 10 * time.Second
 	DefaultSemiSyncTimeout   = time.Second

@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// vocabulary draws random words for commands.
+// vocabulary chooses random words for commands.
 type vocabulary struct{ *rand.Rand }
 
 func (v vocabulary) one(words ...string) string { return words[v.IntN(len(words))] }
@@ -39,13 +39,14 @@ func (v vocabulary) bound() string {
 		"1e400", " 1", "1700000000000")
 }
 
-// longTTL draws a TTL that outlasts the test.
+// longTTL returns a random TTL that outlasts the test.
 func (v vocabulary) longTTL() string { return v.one("100000", "200000", "500000000") }
 
-// shortTTL draws a TTL, in the unit of the command, that is short enough to expire when the test moves the clock.
+// shortTTL returns a random TTL, in the unit of the command, that is short enough to expire when the test moves the
+// clock.
 func (v vocabulary) shortTTL() string { return v.one("1", "2", "50", "100", "1500") }
 
-// moment and second draw absolute times around the start of the test, in ms and s.
+// moment and second return random absolute times around the start of the test, in ms and s.
 func (v vocabulary) moment() string {
 	return strconv.FormatInt(epoch/1_000_000+int64(v.IntN(9)-2)*50, 10)
 }
@@ -53,10 +54,10 @@ func (v vocabulary) second() string {
 	return strconv.FormatInt(epoch/1_000_000/1000+int64(v.IntN(5)-1), 10)
 }
 
-// wait draws a timeout in seconds that is short enough to end when the test moves the clock.
+// wait returns a random timeout in seconds that is short enough to end when the test moves the clock.
 func (v vocabulary) wait() string { return v.one("0", "0.0005", "0.05", "0.1", "1", "1.5", "1e-1") }
 
-// classes draws classes of notifications, as letters.
+// classes returns random classes of notifications, as letters.
 func (v vocabulary) classes() string {
 	return v.one("KEA", "KEA", "KEg$", "Elx", "Kshz", "nAKE", "AK", "Kg$lshzxetd", "E$")
 }
@@ -97,7 +98,7 @@ func (v vocabulary) spell(pattern string) []string {
 	return args
 }
 
-// move draws a change of the wall clock, by 0.6 ms to 1.5 s forward or backward.
+// move returns a random change of the wall clock, from 0.6 ms to 1.5 s forward or backward.
 func (v vocabulary) move() time.Duration {
 	all := []time.Duration{600 * time.Microsecond, -600 * time.Microsecond, time.Millisecond, -time.Millisecond,
 		50 * time.Millisecond,
@@ -219,8 +220,8 @@ func TestNodeAnswersAsRedis(t *testing.T) {
 	t.Logf("%d commands compared", r.compared)
 }
 
-// compareRandom draws random commands and compares the replies of the node and of Redis. From time to time, it moves
-// the clock. By default, it draws a few thousand commands; a full test run draws sixty times as many. Tests with
+// compareRandom sends random commands to the node and to Redis, and compares the replies. From time to time, it moves
+// the clock. By default, it sends a few thousand commands; in a full test run, it sends sixty times as many. Tests with
 // different names make different random choices. If there are preludes, each connection begins with one of them.
 func compareRandom(t *testing.T, r *rig, name string, draw func(vocabulary) []string, preludes ...string) {
 	const inRow = 60

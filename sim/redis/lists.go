@@ -82,8 +82,8 @@ func (n *Node) moveBlocking(limit string, move []string) {
 	}
 }
 
-// typeOf returns the type of a key, or "" if the key does not exist. It has the same side effects as a lookup by a
-// command.
+// typeOf returns the type of a key, or "" if the key does not exist. Like a lookup by a command, it deletes an expired
+// key on a master.
 func (n *Node) typeOf(name string) string {
 	if n.data.Find(name) == nil {
 		return ""

@@ -166,13 +166,13 @@ type (
 		// failing lists the members that the sender believes to have failed.
 		failing []sim.ProcessID
 	}
-	// obituary announces that a majority of the masters considers a member to have failed.
+	// obituary is a message that a majority of the masters considers a member to have failed.
 	obituary struct {
 		busHeader
 		who sim.ProcessID
 	}
-	// ballot asks masters to elect the sender as the successor of its master. If the failover was ordered, the ballot
-	// asks for votes even though the master works.
+	// ballot is a request to the masters to elect the sender as the successor of its master. If the failover was
+	// ordered, the ballot asks for votes even though the master works.
 	ballot struct {
 		busHeader
 		ordered bool
@@ -186,7 +186,7 @@ type (
 		epoch int64
 		slots slotSet
 	}
-	// broadcast passes the message of a PUBLISH or SPUBLISH on to the other members.
+	// broadcast is a message to the other members that contains the message of a PUBLISH or SPUBLISH.
 	broadcast struct {
 		busHeader
 		kind          int
@@ -433,7 +433,7 @@ func (n *Node) mayBury(w *peer, now int64) {
 	}
 }
 
-// claim gives slots to a master that claims them, if it got them in a later epoch than their current owner did
+// claim gives slots to a master that claims them and that got them in a later epoch than their current owner
 // (clusterUpdateSlotsConfigWith). If this takes all slots from the node or its master, the node becomes a replica of
 // the new owner.
 func (n *Node) claim(p *peer, epoch int64, slots slotSet) {

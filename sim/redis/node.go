@@ -480,8 +480,9 @@ func (n *Node) take(a arrival) {
 	}
 }
 
-// respond handles the reply to an executed request. If any request may have to wait (see mayBlock), it leaves the
-// decision to conclude. Otherwise it holds back the reply until the end of the turn.
+// respond handles the reply to an executed request. If any request may have to wait (see mayBlock), respond calls
+// conclude, which sends the reply or makes the connection wait. Otherwise respond holds back the reply until the end of
+// the turn.
 func (n *Node) respond(r *sim.Incoming) {
 	if n.mayBlock() {
 		n.conclude(r, n.state(), n.repl.end())

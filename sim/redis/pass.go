@@ -104,8 +104,8 @@ func sortArray(reply []byte) {
 	copy(body, bytes.Join(items, nil))
 }
 
-// upgrade converts a reply of miniredis from RESP2 to RESP3 in the form in which Redis sends it: with nulls, doubles
-// for scores, maps, sets, and pairs of member and score.
+// upgrade converts a reply of miniredis from RESP2 to RESP3 in the form in which Redis sends it: with nulls, maps,
+// sets, scores as doubles, and pairs of a member and its score.
 func upgrade(c *command, args []string, reply []byte) []byte {
 	step := 0
 	if c.Flags&scored != 0 {

@@ -42,7 +42,8 @@ func (a account) note(e *history.Event) {
 type bookkeeper struct {
 	*groupOfThree
 	accounts map[sim.ProcessID]account
-	// replaced contains what existed on each node before it was promoted. The node must record when these keys expire.
+	// replaced contains the keys that existed on each node before the node was promoted. The node must record when
+	// these keys expire.
 	replaced map[sim.ProcessID]account
 	group    *Group
 	family   []string // patterns of the commands that clients mostly send

@@ -49,7 +49,8 @@ func (n *Node) redirection(c *nodeCommand, args []string) string {
 // toShard reports whether the keys of a command are shard channels.
 func (c *nodeCommand) toShard() bool { return isOneOf(c.Name, "SPUBLISH", "SSUBSCRIBE") }
 
-// storedKeys returns the keys that the node stores: all keys of the command, or none if they are shard channels.
+// storedKeys returns those of the command's keys that stand for stored data: all of them, or none if they are shard
+// channels.
 func (c *nodeCommand) storedKeys(keys []string) []string {
 	if c.toShard() {
 		return nil

@@ -105,10 +105,10 @@ type (
 		id             streamID
 		offset, synced int64
 	}
-	// psync asks a master for all its data.
+	// psync is a replica's request for all data of its master.
 	psync struct{ key sim.Key }
-	// leave tells a master that a replica no longer follows it. In Redis, the master learns this because the connection
-	// ends.
+	// leave is a message to a master from a replica that no longer follows it. In Redis, the master learns this because
+	// the connection ends.
 	leave struct{}
 )
 
@@ -201,7 +201,7 @@ func (n *Node) Receive(from sim.ProcessID, body any) {
 	n.finishTurn()
 }
 
-// read executes a message from another server, in the current turn of the event loop.
+// read handles a message from another server, in the current turn of the event loop.
 func (n *Node) read(from sim.ProcessID, body any) {
 	n.data.Attempt, n.data.Out = "", n.data.Out[:0]
 	n.attend(0)
@@ -250,7 +250,7 @@ func (n *Node) keyOf(list []store.Effect) sim.Key {
 	return n.second().Text(string(last.Attempt)).Text(last.Key).Word(uint64(last.Op))
 }
 
-// endReplicationTurn is called at the end of a turn of the event loop. It executes a change of role that was ordered
+// endReplicationTurn is called at the end of a turn of the event loop. It carries out a change of role that was ordered
 // during the turn, and sends the turn's changes to the replicas.
 func (n *Node) endReplicationTurn() {
 	if to := n.repl.ordered; to != "" {

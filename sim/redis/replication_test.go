@@ -27,7 +27,7 @@ func TestWait(t *testing.T) {
 		s.do(master, "MULTI")
 		s.do(master, "SET lock c")
 		s.do(master, "WAIT 2 0")
-		// WAIT counts the replicas that have the write of b, which was made before MULTI. No replica has been asked for
+		// WAIT counts the replicas that have "SET lock b", the last write before MULTI. No replica has been asked for
 		// an acknowledgment yet.
 		s.do(master, "EXEC")
 		s.say("%s", s.ask(master, 0, "EVAL", "redis.call('set', 'lock', 'd') return redis.call('wait', 2, 0)", "0"))

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/lua"
 )
 
-// scriptTexts lists scripts that the node and a real Redis execute, each several times while the data changes.
+// scriptTexts lists scripts. The node and a real Redis execute each of them several times while the data changes.
 var scriptTexts = []string{
 	releaseScript,
 	"return redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])",

@@ -58,7 +58,8 @@ type SentinelConfig struct {
 	// instead.
 	PingEvery time.Duration
 	// FailoverTimeout is the time after which the Sentinel gives up on a replica that does not become master. After a
-	// failed failover, the next one begins no earlier than twice FailoverTimeout after the beginning of the failed one.
+	// failover has failed, the Sentinel does not begin another one until twice FailoverTimeout has passed since the
+	// failed one began.
 	FailoverTimeout time.Duration
 	// ReconfigureAfter is how long a deposed master must be reachable before it is made a replica. Until then, it
 	// continues to serve clients. If ReconfigureAfter is negative, the master is made a replica immediately.
@@ -246,16 +247,16 @@ func (g *group) node(name sim.ProcessID) *watched {
 
 // The messages between a node and the Sentinel that monitors it. A pong has the key of the message that it answers.
 type (
-	// probe asks a node whether it is alive, as PING does, or for its state, as INFO does.
+	// probe is a message that asks a node whether it is alive, as PING does, or for its state, as INFO does.
 	probe struct {
 		Key  sim.Key
 		Info bool
 	}
-	// order makes a node follow a master, or become the master, as REPLICAOF does. If this changes the node's role or
-	// master, the node disconnects its clients.
+	// order is a message that makes a node follow a master, or become the master, as REPLICAOF does. If this changes
+	// the node's role or master, the node disconnects its clients.
 	order struct{ Master sim.ProcessID }
-	// pong answers a probe. Info is true if it answers an INFO. Master is the node that the sender follows; it is empty
-	// for a master. Linked is true if the sender is in sync with that master. Offset is the sender's replication
+	// pong is the answer to a probe. Info is true if the probe was an INFO. Master is the node that the sender follows;
+	// it is empty for a master. Linked is true if the sender is in sync with that master. Offset is the sender's replication
 	// offset, in effects. Silent lists the replicas from which a master has not heard for longer than replTimeout.
 	pong struct {
 		Info   bool

@@ -40,7 +40,7 @@ func (n *Node) find(name string) *nodeCommand {
 	return n.commands[strings.ToLower(name)]
 }
 
-// row makes a row for the table nodeCommands.
+// row makes an entry for the table nodeCommands.
 func row(name string, arity int, flags flag, run func(n *Node, args []string)) nodeCommand {
 	return nodeCommand{&command{Name: name, Arity: arity, Flags: flags}, run}
 }

@@ -75,7 +75,8 @@ func (n *Node) seekMaster() {
 	}
 }
 
-// staleReplica reports whether, when the master failed, the node had already been without its master for too long.
+// staleReplica reports whether the node had already been without contact with its master for too long when the master
+// failed.
 func (n *Node) staleReplica(now int64) bool {
 	m := n.member
 	return now-m.self.master.heard-m.timeout > replicaPing+validityFactor*m.timeout

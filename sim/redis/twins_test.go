@@ -25,15 +25,15 @@ func drawTwinCase(seed uint64) twinCase {
 	return c
 }
 
-// prepare draws a command that creates data for scripts.
+// prepare returns a random command that creates data for scripts.
 func (c twinCase) prepare() []string {
 	return c.spell(c.one("SET K a", "SET K b PX 5|1000", "SET K V", "LPUSH K a", "HSET K f v", "DEL K",
 		"SET K 9007199254740993|9223372036854775807|x",
 		"PEXPIRE K 1|500", "SET K a PXAT 1", "INCR K", "PERSIST K", "SET K a PX T"))
 }
 
-// arguments draws the keys and arguments of a script. They are usually valid, but sometimes there are too few or too
-// many of them, or they are not numbers.
+// arguments returns random keys and arguments for a script. They are usually valid, but sometimes there are too few or
+// too many of them, or they are not numbers.
 func (c twinCase) arguments() (keys, argv []string) {
 	for range c.one("1", "2", "2", "2", "0", "3")[0] - '0' {
 		keys = append(keys, c.key())

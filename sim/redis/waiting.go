@@ -233,8 +233,8 @@ func (n *Node) unblockAll(reply string) {
 	}
 }
 
-// unblock answers a request that has waited. Requests that arrived behind it on the connection are executed later, by
-// proceed.
+// unblock answers a request that has waited. The function proceed later executes the requests that arrived behind it on
+// the connection.
 func (n *Node) unblock(b *blocked, reply []byte) {
 	n.hold(b.r, reply)
 	n.leaveLine(b)

@@ -31,7 +31,7 @@ var pushes = []string{"RPUSH|LPUSH K V", "RPUSH|LPUSH K V+", "RPUSH|LPUSH K V+",
 	"CLIENT UNBLOCK #1 ERROR x",
 	"CLIENT UNBLOCK x", "CLIENT UNBLOCK", "SUBSCRIBE one", "UNSUBSCRIBE one", "PUBLISH one V"}
 
-// drawWaits draws steps on four connections. Three of them may wait for lists, and the fourth never waits.
+// drawWaits returns random steps on four connections. Three of them may wait for lists, and the fourth never waits.
 func drawWaits(v vocabulary, count int) (steps []step) {
 	const connections = 4
 	for len(steps) < count {

@@ -103,7 +103,8 @@ func (s *Sentinel) round(now time.Duration) sim.Key {
 	return sim.Key(now / (time.Second / (2 * leastHz)))
 }
 
-// assign orders a node to follow a master, or to become master if the two are the same node.
+// assign orders a node to follow the given master. If the node itself is that master, assign orders it to become a
+// master.
 func (s *Sentinel) assign(w, master *watched, now time.Duration) {
 	s.host.Send(w.name, phaseOrder, s.round(now).Text(string(master.name)), order{master.name})
 }
@@ -307,8 +308,8 @@ func (s *Sentinel) switched(g *group, now time.Duration) {
 	}
 }
 
-// note records when a node first reported that it follows the wrong master. If it now follows the right one, the record
-// is cleared.
+// note records when a node first reported that it follows the wrong master. If the node now follows the right master,
+// note clears the record.
 func (s *Sentinel) note(g *group, w *watched, now time.Duration) {
 	wrong := w.last.Master != g.master.name
 	if w == g.master {

@@ -149,7 +149,7 @@ func (p *Process) absolute(dir int64, path string) string {
 	return filepath.Join(string(b[:n]), path)
 }
 
-// mayWrite reports whether a path is in the scratch folder.
+// mayWrite reports whether the process may write to a path, which is the case if the path is in the scratch folder.
 func (p *Process) mayWrite(path string) bool {
 	s := p.command.Scratch
 	return s != "" && strings.HasPrefix(path, filepath.Clean(s)+"/")

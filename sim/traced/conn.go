@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A TCP socket of a process is actually an AF_UNIX socket. When the process connects it, it is connected to the
-// machine, which holds the other end. The machine writes bytes that arrive for the process to that end, so the kernel
-// handles reads, poll and epoll as for any socket. Bytes that the process writes never reach the kernel: the machine
-// takes them when the process makes the system call.
+// A TCP socket of a process is actually an AF_UNIX socket. When the process makes the system call connect, the socket
+// is connected to the machine, which holds the other end. The machine writes bytes that arrive for the process to that
+// end, so the kernel handles reads, poll and epoll as for any socket. Bytes that the process writes never reach the
+// kernel: the machine takes them when the process makes the system call.
 //
 // While the connection is not open, junk fills the socket's buffer. The socket is then not writable, which is what poll
 // and epoll report for a TCP socket that is connecting. One byte of junk stays unread at the machine's end. If that end

@@ -323,7 +323,7 @@ func (p *Process) dup(fd uint64) (own int, ok bool) {
 	return own, err == nil
 }
 
-// remove removes a thread that has ended from its process.
+// remove removes an ended thread from its process.
 func (p *Process) remove(t *thread) {
 	p.sent = slices.DeleteFunc(p.sent, func(s sent) bool { return s.to == t })
 	p.threads = slices.DeleteFunc(p.threads, func(o *thread) bool { return o == t })

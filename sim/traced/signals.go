@@ -308,7 +308,7 @@ func (t *thread) tkill() outcome {
 }
 
 // cameFrom corrects the sender of a signal that is about to be delivered to a thread. To the kernel, the machine has
-// sent the signal. cameFrom puts the actual sender's process ID in its place, as the process sees it.
+// sent the signal. cameFrom replaces the machine's process ID with that of the actual sender, as the process sees it.
 func (t *thread) cameFrom(sig unix.Signal) {
 	if from, known := t.receives(sig); known {
 		var info [sizeOfInfo]byte

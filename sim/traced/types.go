@@ -77,7 +77,7 @@ func (e *ProgramError) Does() string {
 	return fmt.Sprintf("calls %s in thread %d, %s", e.Call, e.Thread, e.Problem)
 }
 
-// StartError reports a process that could not be started.
+// StartError is the error for a process that could not be started.
 type StartError struct {
 	Process string
 	Err     error

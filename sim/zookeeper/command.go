@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// kind is the kind of a transaction.
+// kind says what a transaction does.
 type kind string
 
 const (

@@ -81,8 +81,8 @@ func (s *server) answer(c *connection, body []byte) {
 	c.queue = slices.Delete(c.queue, 0, 1)
 }
 
-// propose proposes a transaction to the log. If the log does not confirm it in time, the outcome is unknown and the
-// connection is closed.
+// propose proposes a transaction to the log. If the transaction is not confirmed in time, its outcome is unknown and
+// the connection is closed.
 func (s *server) propose(m *raft.Member, c *connection, cmd *command) {
 	c.busy = true
 	m.Propose(cmd.proposed(), func(reply []byte, err error) {

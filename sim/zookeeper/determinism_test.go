@@ -19,7 +19,7 @@ func membersExcept(id sim.ProcessID) []sim.ProcessID {
 }
 
 // disturbed runs three clients that stop working when they are SUSPENDED. It injects up to four random faults: a member
-// is cut off, paused or loses power, or a client is cut off from some of the members.
+// is cut off, is paused or loses power, or a client is cut off from some of the members.
 func disturbed(s *service, seed uint64) *history.History {
 	s.rerun(seed)
 	r := rand.New(rand.NewPCG(seed, 1))

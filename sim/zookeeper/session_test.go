@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// linger returns a main task that sleeps for d and then logs whether the client still has its first session.
+// linger returns the code of a client that sleeps for d and then logs whether it still has its first session.
 func linger(s *service, d time.Duration) func(sim.Env, *zookeeper.Client) {
 	return func(env sim.Env, c *zookeeper.Client) {
 		first := c.Session()

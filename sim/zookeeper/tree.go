@@ -26,8 +26,8 @@ type Event struct {
 	Path string
 }
 
-// tree holds the znodes. It does not depend on sessions or time. The caller passes the zxid of each change. The list
-// changes contains the changes of the current transaction.
+// tree holds the znodes. It does not depend on sessions or time. The caller passes the zxid of each change. The field
+// changes lists the changes that the current transaction has made.
 type tree struct {
 	nodes   map[string]*znode
 	changes []change // changes by the current transaction, in the order in which watches fire

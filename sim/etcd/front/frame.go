@@ -41,7 +41,7 @@ const (
 	mostWindow    = 1<<31 - 1
 )
 
-// errProtocol reports bytes that make gRPC's server close the connection.
+// errProtocol is the error for bytes that make gRPC's server close the connection.
 var errProtocol = errors.New("no HTTP/2")
 
 type frame struct {

@@ -1,4 +1,4 @@
-// Package front connects clients that run outside the simulation to simulated etcd members through gRPC. It decodes the
+// Package front lets clients that run outside the simulation use simulated etcd members through gRPC. It decodes the
 // calls in the bytes of an HTTP/2 connection, sends each gRPC message as a message on the simulated network, and
 // encodes a member's responses as frames.
 //

@@ -33,8 +33,8 @@ type wire struct {
 	opening *frame // the HEADERS frame whose block is incomplete, or nil
 	taken   int    // bytes of messages received since the connection's window was last enlarged
 	asked   []request
-	// unsimulated is a method of real members that simulated members do not have. The client has called it since the
-	// last report.
+	// unsimulated is a method of real members that simulated members do not have, and that the client has called since
+	// the last report.
 	unsimulated string
 
 	// The fields below are used for data to the client.

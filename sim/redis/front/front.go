@@ -1,5 +1,5 @@
-// Package front connects clients that run outside the simulation to simulated Redis servers and Sentinels. It splits
-// the bytes that a client writes into requests, and determines to which attempt each request belongs.
+// Package front lets clients that run outside the simulation use simulated Redis servers and Sentinels. It splits the
+// bytes that a client writes into requests, and determines to which attempt each request belongs.
 package front
 
 import (
@@ -55,7 +55,7 @@ type caller struct {
 	wrote map[string]history.Attempt
 }
 
-// task is the state of one task of a client.
+// task is the state of one of the concurrent tasks of a client (see [sim.Tasks]).
 type task struct {
 	number  int
 	attempt history.Attempt // the current attempt

@@ -59,7 +59,7 @@ func (d *Data) checked(attempt history.Attempt, name, member string, owner histo
 	return c
 }
 
-// lapse stores the owner of a key that has expired.
+// lapse stores the owner of a string key that has expired.
 func (d *Data) lapse(name string, k *Entry) {
 	if k.of == "" || k.members != nil {
 		return

@@ -222,8 +222,8 @@ func (a *File) Finish() {
 	a.running, a.synced = false, a.covered
 }
 
-// ClockChanged sets the new offset between the two clocks. If the wall clock was set back, this delays the next
-// background fsync, as in Redis.
+// ClockChanged sets the new offset between the wall clock and the monotonic clock. If the wall clock was set back, this
+// delays the next background fsync, as in Redis.
 func (a *File) ClockChanged(mono, wall int64) {
 	a.advance(mono)
 	a.offset = wall - mono

@@ -277,7 +277,7 @@ type Title struct {
 // Title returns the key's name, the member and the owner of the holding.
 func (h *Holding) Title() Title { return Title{h.Name, h.Member, h.Owner} }
 
-// Gone returns the record that the holding has ended.
+// Gone returns the event that records the end of the holding.
 func (h *Holding) Gone(why history.Why) history.Event {
 	return history.Event{F: history.KeyGone, Lock: history.Lock(h.Name), Member: h.Member, Of: h.Owner, Why: why}
 }

@@ -1,6 +1,5 @@
-// Package front connects clients that run outside the simulation to a simulated ZooKeeper ensemble, with ZooKeeper's
-// own protocol. It splits the bytes that a client writes into frames, and determines to which attempt each request
-// belongs.
+// Package front lets clients that run outside the simulation use a simulated ZooKeeper ensemble, with ZooKeeper's own
+// protocol. It splits the bytes that a client writes into frames, and determines to which attempt each request belongs.
 package front
 
 import (

@@ -69,7 +69,7 @@ func TestFramesAreCutWherever(t *testing.T) {
 }
 
 // TestWhatIsNoFrame checks bytes from a client that are not a frame. The wire must turn them into a request to which
-// the member reacts like a real server.
+// the member reacts as a real server reacts to the bytes.
 func TestWhatIsNoFrame(t *testing.T) {
 	for _, c := range []struct{ what, bytes, want string }{
 		{"a word", "ruok", "ruok of "},

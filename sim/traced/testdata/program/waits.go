@@ -55,8 +55,8 @@ func absolute() {
 	took("sleep, for a time", sleep(wall, 0, &syscall.Timespec{Nsec: int64(wait)}))
 }
 
-// until waits for 10 s. If the program's argument names a timer file, it instead uses a timerfd to wait until the wall
-// clock has advanced by 10 s.
+// until waits for 10 s or, unless the program's argument begins with "for", until the wall clock has advanced by 10 s.
+// It waits with a timerfd if the argument ends with "by a timer file", and otherwise with clock_nanosleep.
 func until() {
 	flags, ts := uintptr(0), syscall.Timespec{Sec: 10}
 	how, timer := strings.CutSuffix(os.Args[2], " by a timer file")
