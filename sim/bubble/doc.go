@@ -1,6 +1,6 @@
 // Package bubble lets Go code that was not written for the simulator run as a client of a simulated world. The code,
 // such as a lock library, uses goroutines, timers and net.Conn as usual. It runs inside a bubble of testing/synctest,
-// with the same servers, network and faults as modeled clients. Such a client is called a guest.
+// with the same servers, network and faults as modeled clients. A client that runs such code is called a guest.
 //
 // The goroutine that called [testing/synctest.Test] drives the world. It sleeps on the bubble's clock until the next
 // event of the world is due, or until a guest has written or dialed. It then waits until all guests are blocked, and
@@ -12,11 +12,11 @@
 //
 // Equal seeds give equal runs if the tested program is deterministic, but Go's runtime does not promise that. It
 // chooses at random which of several ready cases a select takes, the order in which timers that are due at the same
-// instant fire, the iteration order of a map, and the numbers of math/rand/v2. Goroutines on more than one CPU are not
-// deterministic either. Run with GOMAXPROCS=1, and seed crypto/rand (testing/cryptotest). Before you report a failing
-// seed, run it twice and compare the digests. There is one more source of randomness: if a goroutine has waited for a
-// mutex for more than a millisecond of real time, Go hands the mutex to that goroutine and not to the next one that
-// asks.
+// instant fire, the iteration order of a map, and the random numbers of math/rand/v2. Goroutines on more than one CPU
+// are not deterministic either. Run with GOMAXPROCS=1, and seed crypto/rand (testing/cryptotest). Before you report a
+// failing seed, run it twice and compare the digests. There is one more source of randomness: if a goroutine has waited
+// for a mutex for more than a millisecond of real time, Go hands the mutex to that goroutine and not to the next one
+// that asks.
 //
 // # Mutexes
 //

@@ -306,7 +306,8 @@ func TestWhatWasBeingWrittenIsLostInAPowerLoss(t *testing.T) {
 	l.schedule(30*ms, func() { l.Restart("m-1") })
 	l.schedule(5*time.Second, func() { l.heal("m-1", "m-2"); l.heal("m-1", "m-3") })
 	l.run(10 * time.Second)
-	// The cut has held back the leader's messages. They are refused now, because their term is old.
+	// The cut has held back the messages of the old leader. The members now refuse these messages, because their term
+	// is old.
 	for i := 1; i <= 3; i++ {
 		l.want(l.register(i).applied)
 	}

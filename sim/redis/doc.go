@@ -2,9 +2,9 @@
 // Sentinel that watches such servers (sentinel.go).
 //
 // miniredis stores the values and executes the commands that concern only values. Everything that decides whether a
-// lock holds is Fencepost's own code: deadlines on the wall clock and the records about every key (package store), the
-// append-only file and its fsyncs (store/file.go), the commands and scripts of locks (command.go, package lua), and the
-// node itself: connections, transactions, restarts, replication, publish and subscribe.
+// lock is safe is Fencepost's own code: deadlines on the wall clock and the records about every key (package store),
+// the append-only file and its fsyncs (store/file.go), the commands and scripts of locks (command.go, package lua), and
+// the node itself: connections, transactions, restarts, replication, publish and subscribe.
 //
 // Unmodified client libraries can use the node. It supports RESP2 and RESP3. Clients that keep a cache are told which
 // keys to forget (tracking.go).
@@ -69,10 +69,10 @@
 // becomes a replica as soon as it hears of the new one, and loses the writes that only it had accepted. Connections
 // stay open.
 //
-// What a member knows about its cluster outlives its process, as nodes.conf does, whatever happens to its data.
-// Operators can move a slot (CLUSTER SETSLOT), but not its keys (MIGRATE). Members neither join nor leave, and replicas
-// do not migrate to other masters. A failover that an operator orders does not wait until the replica has caught up
-// (FORCE, TAKEOVER). Messages that clients publish reach the subscribers of all members.
+// What a member knows about its cluster outlives its process, as nodes.conf does, regardless of what happens to the
+// member's data. Operators can move a slot (CLUSTER SETSLOT), but not its keys (MIGRATE). Members neither join nor
+// leave, and replicas do not migrate to other masters. A failover that an operator orders does not wait until the
+// replica has caught up (FORCE, TAKEOVER). Messages that clients publish reach the subscribers of all members.
 //
 // # Publish and subscribe
 //
@@ -112,7 +112,7 @@
 //
 // # Scripts
 //
-// Scripts run in package lua. Well-known scripts are implemented in Go (twins.go), since they do the same as commands:
-// they find, compare and change keys. Functions (FUNCTION LOAD, FCALL) run in package lua, too. Their libraries are
-// data: they are written to the append-only file and sent to the replicas.
+// Scripts run in package lua. Well-known scripts are implemented in Go (twins.go), since, like commands, they only
+// find, compare and change keys. Functions (FUNCTION LOAD, FCALL) run in package lua, too. Their libraries are data:
+// they are written to the append-only file and sent to the replicas.
 package redis

@@ -127,7 +127,7 @@ func (g *Group) resynced(n *Node, was *store.Snapshot) {
 	n.repl.recorded, n.repl.ownData = nil, nil
 }
 
-// ownedOf returns the titles of the given holdings as a set.
+// ownedOf returns the keys and members in a list of holdings, each with its owner, as a set.
 func ownedOf(list []store.Holding) map[store.Title]bool {
 	set := make(map[store.Title]bool, len(list))
 	for i := range list {

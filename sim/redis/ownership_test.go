@@ -442,8 +442,8 @@ func TestRespellingALockChangesNothing(t *testing.T) {
 		stage := newStage(s, "a", "b")
 		text := fmt.Sprint(stage.play(schedule))
 		for _, f := range checker.Check(stage.history()).Findings {
-			// Only violations are compared, because some other laws can be checked for one spelling but not for
-			// another.
+			// Only violations are compared, because some other laws can be checked for one variant of the lock but not
+			// for another.
 			if f.Outcome == checker.Violated {
 				text += fmt.Sprintf("\n%s: %v, between %v", f.Law, f.Cause, f.Holders)
 			}

@@ -256,8 +256,9 @@ type (
 	// the node's role or master, the node disconnects its clients.
 	order struct{ Master sim.ProcessID }
 	// pong is the answer to a probe. Info is true if the probe was an INFO. Master is the node that the sender follows;
-	// it is empty for a master. Linked is true if the sender is in sync with that master. Offset is the sender's replication
-	// offset, in effects. Silent lists the replicas from which a master has not heard for longer than replTimeout.
+	// it is empty for a master. Linked is true if the sender is in sync with its master. Offset is the sender's
+	// replication offset, in effects. Silent lists the replicas from which a master has not heard for longer than
+	// replTimeout.
 	pong struct {
 		Info   bool
 		Master sim.ProcessID

@@ -69,8 +69,8 @@ func (c nodeCommand) forVersions(v versionRange) nodeCommand {
 	return c
 }
 
-// byVersion returns the two table entries, one for each version, for a command that scripts may call in Redis 8 but not
-// in Redis 7.0. (Redis itself changed this in 7.2.)
+// byVersion returns two table entries, one for each version, for a command that scripts may call only in Redis 8.
+// (Redis itself has allowed this since 7.2.)
 func byVersion(name string, arity int, flags flag, keys keyRange, run func(n *Node, args []string)) []nodeCommand {
 	return []nodeCommand{row(name, arity, flags|noScript, run).withKeys(keys).forVersions(before8),
 		row(name, arity, flags, run).withKeys(keys).forVersions(only8)}

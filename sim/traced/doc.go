@@ -1,5 +1,5 @@
-// Package traced runs unmodified programs of the host, in any language, in virtual time. It knows nothing of locks,
-// servers or worlds.
+// Package traced runs unmodified programs of the host, in any language, in virtual time. It knows nothing about locks,
+// servers or simulated worlds.
 //
 // A [Machine] traces the processes that it starts (ptrace, with a seccomp filter). Of all their threads, only one runs
 // at a time, until it blocks. When all threads are blocked, time advances to the next deadline. Runs with equal seeds

@@ -1,6 +1,6 @@
 // Package zookeeper models the parts of a ZooKeeper ensemble that locks need: znodes (ephemeral, sequential,
 // containers) with access lists, sessions with timeouts, multi and watches. It also models the client library, which
-// keeps a session alive, moves it from member to member, and reports the states CONNECTED, SUSPENDED and LOST. Calls of
+// keeps a session alive, moves it from member to member, and reports the states CONNECTED, SUSPENDED and LOST. Calls to
 // the client library may end without a reply.
 //
 // Members use only ZooKeeper's own protocol (package jute). The modeled client sends the same frames as a user's client
@@ -19,12 +19,13 @@
 //
 // # Where it differs
 //
-// Package raft stands in for Zab. Both commit transactions in a single order, by majorities, and do not lose committed
-// ones. They differ in how a leader is elected. In addition, Zab's leader checks a request before it proposes it; here
-// each member checks it when applying it, with the same result. A zxid consists of raft's term and a count within the
-// term. A single server, which does not count as an ensemble, has only the count. A member that has lost its leader
-// starts a campaign after 0.2 to 0.4 s. If the campaign fails, it tries again after the same time, and then doubles the
-// time after each failure. The ensemble is already running when a run begins, with its first member as leader.
+// Package raft stands in for Zab. Both commit transactions in a single order with the votes of a majority, and lose no
+// committed transaction. They differ in how a leader is elected. In addition, Zab's leader checks a request before it
+// proposes it; here each member checks it when applying it, with the same result. A zxid consists of raft's term and a
+// count within the term. A single server, which does not count as an ensemble, has only the count. A member that has
+// lost its leader starts a campaign after 0.2 to 0.4 s. If the campaign fails, it tries again after the same time, and
+// then doubles the time after each failure. The ensemble is already running when a run begins, with its first member as
+// leader.
 //
 // All members agree, through the log, on the connection to which a session belongs, whereas ZooKeeper's leader keeps it
 // only in memory. Therefore a late request on an earlier connection is refused with SESSIONMOVED even after a change of
