@@ -25,8 +25,8 @@ func (l *line) Ask(args []string, _ history.Attempt, _ string) { l.asked = appen
 func (l *line) Deliver(b []byte)                               { l.delivered += string(b) }
 func (l *line) HangUp()                                        { l.over = true }
 
-// TestRequestsAreCutFromAnyPieces: requests are found however their bytes are split into pieces. A body may have a
-// length or be chunked, and several requests may follow each other.
+// TestRequestsAreCutFromAnyPieces: requests are recognized no matter how their bytes are split into pieces. A body may
+// have a length or be chunked, and several requests may follow each other.
 func TestRequestsAreCutFromAnyPieces(t *testing.T) {
 	const two = "PUT /a?b=c HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAccept: */*\r\nContent-Length: " +
 		"4\r\n\r\n{12}" +

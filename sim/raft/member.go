@@ -247,7 +247,7 @@ func (m *Member) Peers() (names []sim.ProcessID) {
 // Alone reports whether this is the only member of the cluster.
 func (m *Member) Alone() bool { return len(m.cluster.members) == 1 }
 
-// Number returns the member's position in the cluster, from 1.
+// Number returns the member's position in the cluster, counted from 1.
 func (m *Member) Number() int { return int(m.id) }
 
 // Life returns how many times the member has started in this run.
@@ -292,7 +292,7 @@ func (m *Member) Wall() int64 { return m.host.Wall() }
 func (m *Member) Due(d time.Duration) history.Time { return m.host.Due(d) }
 
 // Record adds an event to the history. While an entry is applied, only the member for which Entry.First is true may
-// record its effect. A member for which Entry.Copied is true may record that it has a copy.
+// record the entry's effect. A member for which Entry.Copied is true may record that it has a copy.
 func (m *Member) Record(e history.Event) { m.host.Record(e) }
 
 // Rand returns 64 random bits for the given purpose. For the same purpose, each key gives different bits.

@@ -433,7 +433,7 @@ func (n *Node) mayBury(w *peer, now int64) {
 	}
 }
 
-// claim gives slots to a master that claims them and that got them in a later epoch than their current owner
+// claim gives slots to a master that claims them and that got them in a later epoch than their current owner did
 // (clusterUpdateSlotsConfigWith). If this takes all slots from the node or its master, the node becomes a replica of
 // the new owner.
 func (n *Node) claim(p *peer, epoch int64, slots slotSet) {

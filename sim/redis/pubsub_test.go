@@ -119,7 +119,7 @@ func TestClosedConnectionsLeaveNothingBehind(t *testing.T) {
 	}
 }
 
-// A cut delays the end of a connection, just like any other message.
+// A cut of the network delays the message that a client has closed a connection, just like any other message.
 func TestServerBehindACutDoesNotKnowThatItsClientHasGone(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 0, func(s *session) {

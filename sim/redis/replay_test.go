@@ -127,7 +127,7 @@ func (s *groupOfThree) promote(m *member) {
 	s.checkData("after the promotion of "+string(m.name), m, was)
 }
 
-// list describes keys, without the information that only the records need.
+// list formats keys as text, without the information that is needed only for records.
 func list(keys []store.Key) string {
 	var b strings.Builder
 	for _, k := range keys {

@@ -87,7 +87,8 @@ func compareTwins(t *testing.T, seed uint64) {
 	}
 }
 
-// TestTwinsEqualLua: every twin has the same replies, data, records and log as its Lua script.
+// TestTwinsEqualLua: every twin, which is the implementation of a script in Go, produces the same replies, data,
+// records and log as the Lua script.
 func TestTwinsEqualLua(t *testing.T) {
 	seeds := uint64(50)
 	if testkit.Full() {

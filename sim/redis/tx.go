@@ -47,8 +47,8 @@ type watchedKey struct {
 	expired bool
 }
 
-// changed marks the connections that watch a key. If the key had already expired at WATCH, its deletion does not count
-// as a change.
+// changed marks the connections that watch a key, so that their next EXEC fails. If the key had already expired at
+// WATCH, its deletion does not count as a change.
 func (n *Node) changed(name string) {
 	for _, c := range n.conns {
 		for i := range c.watched {
@@ -64,7 +64,8 @@ func (n *Node) changed(name string) {
 	}
 }
 
-// flushed marks the connections that watch any existing key, because all keys are being deleted.
+// flushed marks the connections that watch any existing key, so that their next EXEC fails. It is called when all keys
+// are being deleted.
 func (n *Node) flushed() {
 	for _, c := range n.conns {
 		for _, w := range c.watched {

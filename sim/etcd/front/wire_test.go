@@ -104,7 +104,7 @@ func data(stream uint32, flags byte, text string) []byte {
 
 const putPath = "/etcdserverpb.KV/Put"
 
-// TestACallIsTheSameInAnyPieces: a call has the same effect however its bytes are split into pieces.
+// TestACallIsTheSameInAnyPieces: a call has the same effect no matter how its bytes are split into pieces.
 func TestACallIsTheSameInAnyPieces(t *testing.T) {
 	whole := append(call(1, putPath, "one"), call(3, putPath, strings.Repeat("x", 3000))...)
 	for piece := 1; piece < 200; piece++ {

@@ -50,7 +50,7 @@ func create(path string, flags int32) []byte {
 	return r.Int(flags).Framed()
 }
 
-// TestFramesAreCutWherever: requests have the same effect however their bytes are split into pieces.
+// TestFramesAreCutWherever: requests have the same effect no matter how their bytes are split into pieces.
 func TestFramesAreCutWherever(t *testing.T) {
 	stream := slices.Concat(enter, create("/locks/l/lock-", jute.EphemeralSequential),
 		jute.Head(-2, jute.Ping).Framed())
