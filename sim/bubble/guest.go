@@ -126,8 +126,8 @@ func (g *Guest) Try() (since sim.Time, granted []sim.ProcessID) {
 // Mark converts an instant to a Mark for the history.
 func (g *Guest) Mark(at sim.Time) sim.Mark { return g.world.Mark(at) }
 
-// Raise raises a signal of the world on behalf of code that is not a task. It returns the time of the call. If the
-// client is paused, tasks see the signal only later. After the end of the run, Raise returns history.Never.
+// Raise raises a signal of the world on behalf of the guest's code. It returns the time of the call. If the client is
+// paused, tasks see the signal only later. After the end of the run, Raise returns history.Never.
 func (g *Guest) Raise(s *sim.Signal) sim.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()

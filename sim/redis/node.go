@@ -122,8 +122,8 @@ const (
 	wakeNumber   uint64 = 1<<56 - 1
 )
 
-// New makes a node. This takes a long time, because each miniredis registers all its commands. So keep nodes, and Reset
-// them between runs.
+// New makes a node. This takes a long time, because each miniredis registers all its commands. Callers should therefore
+// keep a node and Reset it between runs.
 func New(cfg Config) *Node {
 	n := &Node{conns: map[uint64]*connection{}}
 	n.data = store.New((*hooks)(n))

@@ -28,7 +28,7 @@ func (n *Node) replay(list []store.Effect) {
 // replaying reports whether effects are being replayed. Nothing expires during that time.
 func (n *Node) replaying() bool { return n.data.Loading || n.repl.applying }
 
-// hooks implements the functions that the data of a node calls on the node.
+// hooks is a Node that implements [store.Server], the methods that the data of a node calls.
 type hooks Node
 
 func (h *hooks) Replica() bool    { return h.repl.master != "" }

@@ -32,7 +32,8 @@ import (
 // sharedBy is the number of seeds that share a checkpoint. Starting an interpreter takes as long as 5 to 15 runs.
 const sharedBy = 256
 
-// makers contains the names of the system calls that create open files. Copies of a process would share these files.
+// makers contains the names of the system calls that create pipes, timers and other files without opening a path.
+// Copies of a process would share these files.
 var makers = map[uint64]string{unix.SYS_SOCKETPAIR: "socketpair", unix.SYS_PIPE: "pipe", unix.SYS_PIPE2: "pipe2",
 	unix.SYS_EPOLL_CREATE: "epoll_create", unix.SYS_EPOLL_CREATE1: "epoll_create1", unix.SYS_EVENTFD: "eventfd",
 	unix.SYS_EVENTFD2: "eventfd2", unix.SYS_MEMFD_CREATE: "memfd_create",

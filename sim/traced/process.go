@@ -57,8 +57,7 @@ type thread struct {
 	name    string // name of the thread's latest call
 }
 
-// firstID is the ID of the first process. Each later process gets an ID that is higher by firstID than the previous
-// one.
+// firstID is the ID of the first process. The ID of each later process is the previous ID plus firstID.
 const firstID = 1000
 
 // Name returns the name of the process.

@@ -289,7 +289,7 @@ func TestFaultsOfAProcess(t *testing.T) {
 }
 
 // TestFaultsStrikeAFamily: pausing a program also stops the processes that it has started, and the clocks of all these
-// processes show the same times. When the first process ends or is killed, the others are gone.
+// processes show the same times. When the first process ends or is killed, the others end, too.
 func TestFaultsStrikeAFamily(t *testing.T) {
 	const code = `import os, time
 child = os.fork()

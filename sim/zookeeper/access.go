@@ -86,7 +86,8 @@ func digestOf(id string) bool {
 	return strings.Count(strings.TrimRight(id, ":"), ":") == 1
 }
 
-// identity returns the identity of a user for a given "user:password" (DigestAuthenticationProvider).
+// identity returns the identity "user:digest" that a client proves with a given "user:password"
+// (DigestAuthenticationProvider).
 func identity(given string) string {
 	user, _, _ := strings.Cut(given, ":")
 	sum := sha1.Sum([]byte(given))

@@ -229,7 +229,8 @@ func (s *server) ReceiveFromPeer(m *raft.Member, _ sim.ProcessID, body any) {
 	}
 }
 
-// Fault expires a client's sessions, if this member is the leader.
+// Fault applies the fault sim.ExpireSession: if this member is the leader, it proposes to expire the sessions of a
+// client. Fault ignores all other faults.
 func (s *server) Fault(m *raft.Member, f sim.ServerFault) {
 	if f.Kind != sim.ExpireSession || !m.Up() || !m.Leading() {
 		return

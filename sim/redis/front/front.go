@@ -120,9 +120,8 @@ func (k *caller) behalf(args []string) (history.Attempt, error) {
 	return k.onlyAttempt(args)
 }
 
-// onlyAttempt returns the attempt of a request if it is not known which task has sent the request. It returns the only
-// attempt that is requesting the lock. If several attempts are requesting it, onlyAttempt returns an error, unless the
-// request cannot concern a key.
+// onlyAttempt chooses the attempt of a request whose task is not known: the only attempt that is requesting the lock.
+// If several attempts are requesting the lock, onlyAttempt returns an error, unless the request cannot concern a key.
 func (k *caller) onlyAttempt(args []string) (of history.Attempt, err error) {
 	asking := 0
 	if k.turn != nil {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// slowFile reimplements Redis's flushAppendOnlyFile (aof.c) line by line. It is called every millisecond and after
-// every write.
+// slowFile is the state of a reimplementation of Redis's flushAppendOnlyFile (aof.c). The method flush follows that
+// function line by line, and is called every millisecond and after every write.
 type slowFile struct {
 	now, offset              int64 // in ms; offset is the wall clock minus now
 	buffered                 int
