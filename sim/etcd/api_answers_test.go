@@ -220,7 +220,8 @@ func TestReadsOfVersionZeroMayBeStale(t *testing.T) {
 	})
 }
 
-// TestWatchEndsAfterItsTime watches one object for three seconds.
+// TestWatchEndsAfterItsTime watches one object for three seconds. The watch must report only the changes to this object
+// that are made within that time.
 func TestWatchEndsAfterItsTime(t *testing.T) {
 	asAPI(t, func(_ *desk, c apiCaller) {
 		c.ask("POST", leasesOfDefault, `{"metadata":{"name":"other"},"spec":{}}`)

@@ -38,7 +38,7 @@ func (s *server) recordProlonged(m *raft.Member, x *lease, by history.Attempt) {
 	}
 }
 
-// Lost records that all keys are gone.
+// Lost records, with the given reason, that all held keys are gone.
 func (s *server) Lost(m *raft.Member, why history.Why) {
 	for i := range s.store.keys {
 		if k := &s.store.keys[i]; k.isHeld() {

@@ -169,7 +169,7 @@ func (q *rpc) refuse(err error) {
 	q.end(e.Code, e.Text)
 }
 
-// clusterID is the ID of the cluster.
+// clusterID is the ID of the simulated cluster in the headers of responses.
 const clusterID = 0x14f9a3c2d8e51b70
 
 func memberID(n int) int64 { return clamp(0x0bf4c10ddf0a5e31 * uint64(n)) }

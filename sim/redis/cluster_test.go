@@ -147,7 +147,7 @@ func (c *cluster) run(limit time.Duration) (records []string) {
 	return records
 }
 
-// keys describes the data of a node.
+// keys formats the data of a node as text.
 func (c *cluster) keys(name sim.ProcessID) string {
 	var b strings.Builder
 	for _, k := range c.nodes[name].Keys() {

@@ -150,7 +150,8 @@ func logFields(d *store.Data, command, fields []string) {
 	}
 }
 
-// endFields finishes a command that may have deleted fields.
+// endFields is called at the end of a command that may have deleted fields. If the hash is empty, endFields deletes it
+// and publishes a notification.
 func endFields(d *store.Data, name string, k *store.Entry) {
 	if d.EndFields(name, k) {
 		d.Notify(store.Generic, "del", name)

@@ -167,7 +167,8 @@ func (r *rig) jump(m *manyClients, by time.Duration) string {
 	return r.sameWaiting(m)
 }
 
-// sendToBoth sends a command to both servers.
+// sendToBoth sends a command to both servers and compares what they send as a result. It returns a description of the
+// difference, or "" if there is none.
 func (r *rig) sendToBoth(m *manyClients, s step) string {
 	r.compared++
 	clear(m.came)

@@ -33,7 +33,7 @@ type scripts struct {
 	Engine   *lua.Engine // created when it is first needed
 }
 
-// endLife handles the end of the process.
+// endLife forgets which scripts the node has loaded, because the process has ended.
 func (s *scripts) endLife() {
 	s.forget()
 	if s.Engine != nil {

@@ -259,7 +259,7 @@ func (p *Process) adopt() error {
 	return err
 }
 
-// random returns n seeded bytes.
+// random returns n random bytes, which depend on the seed.
 func (p *Process) random(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {

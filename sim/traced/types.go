@@ -86,7 +86,7 @@ type StartError struct {
 // Error says which process could not be started, and why.
 func (e *StartError) Error() string { return e.Process + " could not be started: " + e.Err.Error() }
 
-// state is the state of a connection.
+// state says whether a connection is being opened, is open, could not be opened, or is closed.
 type state uint8
 
 const (

@@ -23,7 +23,7 @@ const (
 	gapRatio  = 2
 )
 
-// jsonLibrary returns the table cjson for scripts.
+// jsonLibrary returns the Lua table "cjson", whose functions scripts can call.
 func (e *Engine) jsonLibrary() *lua.LTable {
 	t := e.choose(e.state.NewTable(), nil, map[string]lua.LGFunction{
 		"encode": func(L *lua.LState) int {

@@ -10,7 +10,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// redisLibrary returns the table redis for scripts.
+// redisLibrary returns the Lua table "redis", whose functions scripts can call.
 func (e *Engine) redisLibrary() *lua.LTable {
 	t := e.choose(e.state.NewTable(), nil, map[string]lua.LGFunction{
 		"call":         func(L *lua.LState) int { return e.call(L, false) },

@@ -216,7 +216,8 @@ func (d *Data) logDeletion(name, field string, attempt history.Attempt) {
 	d.Attempt = asking
 }
 
-// EndFields finishes a command that has deleted fields. If the hash is empty, it deletes the hash and returns true.
+// EndFields is called at the end of a command that has deleted fields. If the hash is empty, EndFields deletes the hash
+// and returns true.
 func (d *Data) EndFields(name string, k *Entry) (empty bool) {
 	d.node.Changed(name, false)
 	if len(k.members)+len(k.past) > 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// line logs what a wire does.
+// line is a sim.Line that logs what a wire does.
 type line struct {
 	at    sim.Time
 	notes []string
