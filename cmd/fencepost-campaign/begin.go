@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -16,6 +15,8 @@ import (
 
 	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/cmd/task"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/advise"
 	"github.com/fencepost-sim/fencepost/scenarios/corpus"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
@@ -28,8 +29,8 @@ type request struct {
 	test     string
 	from     uint64
 	seeds    int
-	verify   bool
-	corpus   bool
+	what     [5]bool // whether each of the flags in whats is set
+	sweep    task.SweepAsked
 	starts   int
 	unaimed  bool
 	sound    int
@@ -46,13 +47,16 @@ func (r *request) register(c *cobra.Command) {
 	f.Uint64Var(&r.from, "seed", 1, "the first seed")
 	output.Count(c, &r.seeds, "seeds", 0, 1, 0,
 		"number of runs of each scenario (default 1000; with --until-time or --until-findings 80 million;\n"+
-			"with --until-rate as many as the rate needs)")
+			"with --until-rate as many as the rate needs; with --sweep 20 at each point;\n"+
+			"with --advise or --compare 100)")
 	f.DurationVar(&r.rules.Time, "until-time", 0, "stop after this time, for example 8h")
 	output.Count(c, &r.rules.Findings, "until-findings", 0, 1, 0,
 		"stop after this many distinct violations of promised laws")
 	f.Float64Var(&r.rules.Rate, "until-rate", 0,
 		"stop when, with 95 % confidence, fewer than this fraction of runs break a promise, for example 1e-8")
-	f.BoolVar(&r.verify, "verify", false, "verify instead of exploring: try every placement of up to --faults faults")
+	for i, w := range whats {
+		f.BoolVar(&r.what[i], w.kind, false, w.usage)
+	}
 	output.Count(c, &r.options.Faults, "faults", 1, 0, verify.MaxFaults,
 		"with --verify: largest number of faults in one placement")
 	output.Count(c, &r.options.Delays, "delays", 0, 1, 0,
@@ -67,13 +71,22 @@ func (r *request) register(c *cobra.Command) {
 		"with --verify: keep the scenario's own faults in every run")
 	output.Count(c, &r.options.Budget, "budget", 0, 1, 0,
 		"with --verify: stop after this many runs, with the result undecided")
-	f.BoolVar(&r.corpus, "corpus", false, "run the corpus instead of files")
 	output.Count(c, &r.starts, "starts", 1, 1, 0,
 		"with --corpus: number of start seeds for each mutant")
 	f.BoolVar(&r.unaimed, "unaimed", false, "with --corpus: search each mutant a second time, "+
 		"with purely random faults")
 	f.IntVar(&r.sound, "sound", 0, "with --corpus: total number of runs of the sound locks (default none)")
+	r.sweep.Register(c)
 	f.DurationVar(&r.patience, "patience", patience, "replace a worker process that has not responded for this long")
+}
+
+// whats lists the flags that request something other than an exploration, by the name of the kind of work.
+var whats = [5]struct{ kind, usage string }{
+	{"verify", "verify instead of exploring: try every placement of up to --faults faults"},
+	{"corpus", "run the corpus instead of files"},
+	{"sweep", "sweep instead of exploring: vary one or two settings with --vary"},
+	{"advise", "look for advice instead of exploring: try changes to the lock, without a limit of processor time"},
+	{"compare", "compare all locks instead of exploring files"},
 }
 
 // given lists, for each kind of request, the flags that are allowed with it.
@@ -81,19 +94,22 @@ var given = map[string][]string{
 	"explore": {"run", "seed", "seeds", "until-time", "until-findings", "until-rate"},
 	"verify": {"faults", "delays", "orders", "all-ends", "requests", "keep-faults", "seed", "budget",
 		"until-time"},
-	"corpus": {"seed", "seeds", "until-time", "starts", "unaimed", "sound"},
+	"corpus":  {"seed", "seeds", "until-time", "starts", "unaimed", "sound"},
+	"sweep":   {"set", "vary", "assert", "law", "resolution", "seed", "seeds", "edge-seeds", "until-time"},
+	"advise":  {"seed", "seeds", "until-time"},
+	"compare": {"seeds", "until-time"},
 }
 
-// kind returns the kind of the request: "explore", "verify" or "corpus".
+// kind returns the kind of the request.
 func (r *request) kind() string {
-	switch {
-	case r.corpus:
-		return "corpus"
-	case r.verify:
-		return "verify"
+	if i := slices.Index(r.what[:], true); i >= 0 {
+		return whats[i].kind
 	}
 	return "explore"
 }
+
+// ofFiles reports whether the request is about scenarios that the user names.
+func (r *request) ofFiles() bool { return r.kind() != "corpus" && r.kind() != "compare" }
 
 // check returns an error if the flags or arguments contradict each other or are out of range.
 func (r *request) check(c *cobra.Command, files []string) error {
@@ -105,19 +121,27 @@ func (r *request) check(c *cobra.Command, files []string) error {
 	for _, list := range given {
 		for _, flag := range list {
 			if !goes[flag] && c.Flags().Changed(flag) {
-				return fmt.Errorf("--%s cannot be used with %s", flag, map[string]string{"explore": "an exploration",
-					"verify": "--verify", "corpus": "--corpus"}[kind])
+				with := "--" + kind
+				if kind == "explore" {
+					with = "an exploration"
+				}
+				return fmt.Errorf("--%s cannot be used with %s", flag, with)
 			}
 		}
 	}
+	for i, w := range whats {
+		if r.what[i] && w.kind != kind {
+			return fmt.Errorf("--%s cannot be used with --%s", w.kind, kind)
+		}
+	}
 	switch {
-	case r.corpus && r.verify:
-		return errors.New("--corpus cannot be used with --verify")
-	case r.corpus && len(files) > 0:
-		return errors.New("--corpus runs its own scenarios and takes no arguments")
-	case !r.corpus && len(files) == 0:
-		return fmt.Errorf("%s needs scenarios, by name or file, or --corpus\nsee: fencepost %s -h", c.Name(),
-			c.CommandPath())
+	case !r.ofFiles() && len(files) > 0:
+		return fmt.Errorf("--%s runs its own scenarios and takes no arguments", kind)
+	case r.ofFiles() && len(files) == 0:
+		return fmt.Errorf("%s needs scenarios, by name or file, or --corpus or --compare\nsee: fencepost %s -h",
+			c.Name(), c.CommandPath())
+	case kind == "advise" && r.seeds > task.MostAdviceSeeds:
+		return fmt.Errorf("--seeds must be at most %d with --advise, not %d", task.MostAdviceSeeds, r.seeds)
 	case r.rules.Time < 0:
 		return fmt.Errorf("--until-time must be above zero, not %s", r.rules.Time)
 	case r.rules.Rate != 0 && !(r.rules.Rate >= smallestRate && r.rules.Rate < 1):
@@ -128,7 +152,7 @@ func (r *request) check(c *cobra.Command, files []string) error {
 	if err := task.OneRun(&r.options, c.Flags().Changed); err != nil {
 		return err
 	}
-	if r.settle(c); r.corpus {
+	if r.settle(c); kind == "corpus" {
 		return task.CheckCorpus(r.corpusOptions())
 	}
 	return nil
@@ -145,8 +169,8 @@ const enough = 80_000_000
 func (r *request) settle(c *cobra.Command) {
 	switch {
 	case r.seeds > 0:
-	case r.corpus:
-		r.seeds = 20_000
+	case r.kind() != "explore":
+		r.seeds = map[string]int{"verify": 1000, "corpus": 20_000, "sweep": 20, "advise": 100, "compare": 100}[r.kind()]
 	case r.rules.Rate > 0: // more than the 3/rate runs needed, because runs that do not exercise a law do not count
 		r.seeds = int(30 / r.rules.Rate)
 	case r.rules.Time > 0 || r.rules.Findings > 0:
@@ -154,7 +178,7 @@ func (r *request) settle(c *cobra.Command) {
 	default:
 		r.seeds = 1000
 	}
-	if r.corpus && !c.Flags().Changed("seed") {
+	if r.kind() == "corpus" && !c.Flags().Changed("seed") {
 		r.from = 0
 	}
 	if r.options.Seed = r.from; r.options.Delays == 0 && !r.options.Requests {
@@ -168,8 +192,8 @@ func (r *request) settle(c *cobra.Command) {
 // entries creates the entries of an order and reads their files.
 func (r *request) entries(c *cobra.Command, names []string) (all []entry, files map[string][]byte, err error) {
 	files = map[string][]byte{}
-	if r.corpus {
-		e, err := r.corpusEntry()
+	if !r.ofFiles() {
+		e, err := r.ownEntry()
 		return []entry{e}, files, err
 	}
 	for i, name := range names {
@@ -199,32 +223,46 @@ func (r *request) entry(c *cobra.Command, name string) (e entry, content []byte,
 	defer test.Close()
 	e = entry{Kind: r.kind(), Name: s.Name, Path: s.Path}
 	content = s.Text()
-	var options any = seeds{r.from, r.seeds, r.test}
-	switch {
-	case r.verify:
-		if test != nil {
-			return e, nil, errors.New("--verify cannot be used with a Go package")
-		}
-		options = verified{r.options, r.repeat(c, name)}
-		if _, err := verify.NewWorker(s, r.options); err != nil {
-			return e, nil, fmt.Errorf("%s: %w", name, err)
-		}
-	case test != nil:
+	if test != nil && e.Kind != "explore" {
+		return e, nil, fmt.Errorf("--%s cannot be used with a Go package", e.Kind)
+	}
+	if test != nil {
 		e.Kind, e.System = "package", system
 		if content, err = os.ReadFile(test.Binary()); err != nil {
 			return e, nil, err
 		}
 	}
-	if !r.verify {
-		if _, err := search.NewExploration(s, r.from, r.seeds, search.Whole); err != nil {
-			return e, nil, fmt.Errorf("%s: %w", name, err)
-		}
+	options, err := r.optionsFor(c, name, s)
+	if err != nil {
+		return e, nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if e.Options, err = json.Marshal(options); err != nil {
 		return e, nil, err
 	}
 	e.Probes, err = probes(s, r.probed()...)
 	return e, content, err
+}
+
+// optionsFor returns the options of an entry for the scenario s. It returns an error if they cannot be used.
+func (r *request) optionsFor(c *cobra.Command, name string, s *scenarios.Scenario) (options any, err error) {
+	switch r.kind() {
+	case "verify":
+		_, err = verify.NewWorker(s, r.options)
+		return verified{r.options, r.repeat(c, name)}, err
+	case "sweep":
+		w := task.Sweep{Asked: r.sweep}
+		w.Asked.Target, w.Asked.Seed, w.Asked.Seeds = name, r.from, r.seeds
+		if err = w.Settle(s); err == nil {
+			_, err = w.Subject.NewWorker(w.Options)
+		}
+		return w.Asked, err
+	case "advise":
+		o := advised{r.from, r.seeds}
+		_, err = advise.NewWorker(s, advise.Options{From: o.From, Seeds: o.Seeds})
+		return o, err
+	}
+	_, err = search.NewExploration(s, r.from, r.seeds, search.Whole)
+	return seeds{r.from, r.seeds, r.test}, err
 }
 
 // probed returns the seeds of the probe runs: the first two seeds and the last or, if there are fewer than three seeds,
@@ -236,13 +274,22 @@ func (r *request) probed() []uint64 {
 	return []uint64{r.from, r.from + 1, r.from + uint64(r.seeds) - 1}
 }
 
-func (r *request) corpusEntry() (e entry, err error) {
-	e = entry{Kind: "corpus", Name: "corpus"}
-	o := r.corpusOptions()
-	if e.Options, err = json.Marshal(o); err != nil {
+// ownEntry returns the entry of the corpus or of the comparison of all locks.
+func (r *request) ownEntry() (e entry, err error) {
+	e = entry{Kind: r.kind(), Name: r.kind()}
+	var options any = r.corpusOptions()
+	if e.Kind == "compare" {
+		options = compared{r.seeds}
+	}
+	if e.Options, err = json.Marshal(options); err != nil {
 		return e, err
 	}
-	e.Probes, err = (&corpusRun{options: *o}).probes(r.probed()...)
+	s, err := kindOf(e.Kind).open(e, nil)
+	if err != nil {
+		return e, err
+	}
+	defer s.close()
+	e.Probes, err = s.probes(r.probed()...)
 	return e, err
 }
 

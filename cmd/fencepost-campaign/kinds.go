@@ -54,6 +54,9 @@ var kinds = []kind{
 	{name: "package", open: openPackage, executes: true},
 	{name: "verify", open: openVerification},
 	{name: "corpus", open: openCorpus},
+	{name: "sweep", open: openSweep},
+	{name: "advise", open: openAdvice},
+	{name: "compare", open: openComparison},
 }
 
 // kindOf returns the kind with the given name, or nil if there is none.
@@ -215,8 +218,22 @@ func (x *exploration) close() {
 	}
 }
 
+// complete has what subjects have in common that find nothing before they are over.
+type complete struct{}
+
+func (complete) endable(string) bool { return true }
+
+func (complete) state() state { return state{} }
+
+func (complete) story(finding) (*document.Document, error) {
+	return nil, errors.New("nothing can be shown before the search is over")
+}
+
+func (complete) close() {}
+
 // verification verifies a scenario. It implements subject.
 type verification struct {
+	complete
 	scenario *scenarios.Scenario
 	options  verify.Options
 	repeat   string
@@ -245,18 +262,14 @@ func (v *verification) worker() (campaign.Worker, error) {
 	return verify.NewWorker(v.scenario, v.options)
 }
 
-func (v *verification) endable(string) bool { return true }
-
-func (v *verification) search(ctx context.Context, hands *staged) (err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	o := v.options
-	o.Hands = whole{hands, cancel}
-	v.found, err = verify.Scenario(ctx, v.scenario, o)
-	return err
+func (v *verification) search(ctx context.Context, hands *staged) error {
+	return wholly(ctx, hands, func(ctx context.Context, hands campaign.Hands) (err error) {
+		o := v.options
+		o.Hands = hands
+		v.found, err = verify.Scenario(ctx, v.scenario, o)
+		return err
+	})
 }
-
-func (v *verification) state() state { return state{} }
 
 func (v *verification) conclude(_ context.Context, f output.Frame) error {
 	j := task.Verification{Frame: f, Repeat: v.repeat}
@@ -267,15 +280,9 @@ func (v *verification) conclude(_ context.Context, f output.Frame) error {
 	return j.Conclude(v.found)
 }
 
-func (v *verification) story(finding) (*document.Document, error) { return nil, errNoStory }
-
-// errNoStory reports that no run can be shown before the search is over.
-var errNoStory = errors.New("nothing can be shown before the search is over")
-
-func (v *verification) close() {}
-
 // corpusRun runs the corpus. It implements subject.
 type corpusRun struct {
+	complete
 	options corpus.Options
 	found   *corpus.Corpus
 }
@@ -304,18 +311,14 @@ func (c *corpusRun) probes(seeds ...uint64) (all []probe, err error) {
 
 func (c *corpusRun) worker() (campaign.Worker, error) { return corpus.NewWorker(c.options), nil }
 
-func (c *corpusRun) endable(string) bool { return true }
-
-func (c *corpusRun) search(ctx context.Context, hands *staged) (err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	o := c.options
-	o.Hands = whole{hands, cancel}
-	c.found, err = corpus.Run(ctx, o)
-	return err
+func (c *corpusRun) search(ctx context.Context, hands *staged) error {
+	return wholly(ctx, hands, func(ctx context.Context, hands campaign.Hands) (err error) {
+		o := c.options
+		o.Hands = hands
+		c.found, err = corpus.Run(ctx, o)
+		return err
+	})
 }
-
-func (c *corpusRun) state() state { return state{} }
 
 func (c *corpusRun) conclude(_ context.Context, f output.Frame) error {
 	j := task.Corpus{Frame: f, Options: c.options}
@@ -325,7 +328,3 @@ func (c *corpusRun) conclude(_ context.Context, f output.Frame) error {
 	defer j.Close()
 	return j.Conclude(c.found)
 }
-
-func (c *corpusRun) story(finding) (*document.Document, error) { return nil, errNoStory }
-
-func (c *corpusRun) close() {}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,6 +67,33 @@ func TestTheCorpusIsThatOfOneProcess(t *testing.T) {
 		t.Errorf("exit %d\n%.3000s%s\nwant %d\n%.3000s", got.code, a, got.problems, want.code, b)
 	}
 	same(t, filesIn(t, filepath.Join(dir, "x")), files)
+}
+
+// Sweeps, advice and comparisons are divided as explorations are, and have the report and the files of one process.
+func TestOtherWorkIsThatOfOneProcess(t *testing.T) {
+	t.Parallel()
+	calls := [][]string{{"sweep", "delayed-restart", "--vary", "restart=8s..12s/2s", "--seeds", "3",
+		"--edge-seeds", "9", "--resolution", "100ms", "--assert", "lease-exclusion holds when restart >= ttl"}}
+	if testkit.Thorough() {
+		calls = append(calls, []string{"advise", "no-elapsed-check", "--seeds", "2"},
+			[]string{"compare", "--seeds", "1"})
+	}
+	for _, args := range calls {
+		command := args[0]
+		one := args
+		if command == "advise" {
+			one = append(slices.Clone(args), "--cpu", "0")
+		}
+		want, files := inOneProcess(t, one...)
+		dir := t.TempDir()
+		got := call(t, campaignOf(t, dir, append([]string{"run", "--" + command, "--out", "x", "--patience", "2s"},
+			args[1:]...)...))
+		if got.out != want.out || got.code != want.code {
+			t.Errorf("%s: exit %d\n%s%s\nwant %d\n%s%s", command, got.code, got.out, got.problems, want.code, want.out,
+				want.problems)
+		}
+		same(t, filesIn(t, filepath.Join(dir, "x")), files)
+	}
 }
 
 // A campaign of several scenarios reports each of them as if it had been searched alone, in its own folder.

@@ -66,9 +66,9 @@ func newRoot(c console) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "campaign",
 		Short: "Divide a search among any number of machines, with one report",
-		Long: `Divides explorations, verifications and the corpus among any number of processes on any machines,
-which take their work from a NATS server. Workers may join, leave and be killed at any
-time. The report is the same as if one machine had done all the work.`,
+		Long: `Divides explorations, verifications, sweeps, searches for advice, comparisons and the corpus among
+any number of processes on any machines, which take their work from a NATS server. Workers may join,
+leave and be killed at any time. The report is the same as if one machine had done all the work.`,
 		Example: `  fencepost campaign run our-lock.yaml --seeds 1000000
   fencepost campaign start our-lock.yaml --seeds 1000000000 --nats nats://queue:4222
   fencepost campaign work --nats nats://queue:4222`,

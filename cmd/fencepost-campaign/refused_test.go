@@ -43,7 +43,16 @@ func TestCallsThatCannotBe(t *testing.T) {
 	}
 	const lock = "kleppmann-gc-pause"
 	for want, args := range map[string][]string{
-		"needs scenarios, by name or file, or --corpus":  {"run"},
+		"needs scenarios, by name or file, or --corpus": {"run"},
+		"--compare runs its own scenarios":              {"run", "--compare", lock},
+		"--compare cannot be used with --advise":        {"run", lock, "--advise", "--compare"},
+		"--seed cannot be used with --compare":          {"run", "--compare", "--seed", "2"},
+		"--vary cannot be used with an exploration":     {"run", lock, "--vary", "ttl=1s,2s"},
+		"sweep needs something to vary":                 {"run", lock, "--sweep"},
+		`unknown key "tll" (did you mean "ttl"?)`:       {"run", lock, "--sweep", "--vary", "tll=1s,2s"},
+		"--seeds must be at most 1000000 with --advise": {"run", lock, "--advise", "--seeds", "1000001"},
+		"--until-rate cannot be used with --sweep": {"run", lock, "--sweep", "--vary", "ttl=1s,2s", "--until-rate",
+			"0.5"},
 		"neither a scenario of the catalogue nor a file": {"run", "kleppmann-gc-paus"},
 		"--corpus runs its own scenarios":                {"run", "--corpus", lock},
 		"--seeds must be at least 1":                     {"run", lock, "--seeds", "0"},

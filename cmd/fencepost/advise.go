@@ -1,30 +1,22 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"path/filepath"
-	"strings"
 	"time"
 
-	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
 	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/cmd/processor"
 	"github.com/fencepost-sim/fencepost/cmd/task"
-	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/advise"
 )
 
 // adviseJob is one invocation of the command "fencepost advise".
 type adviseJob struct {
-	output.Frame
-	options  advise.Options
-	target   string // the scenario's name or file, as given
-	client   string
-	scenario *scenarios.Scenario
-	guest    *task.Guest
+	task.Advice
+	target string // the scenario's name or file, as given
+	client string
 }
 
 func newAdvise() *cobra.Command {
@@ -61,108 +53,50 @@ Ctrl-C or the end of --cpu came first.`,
 		Args: oneArgument("a scenario's name or file"),
 		RunE: func(c *cobra.Command, args []string) error {
 			j.target = args[0]
-			return j.run(output.Given(c.Flags(), "cpu"))
+			j.Limit = output.Given(c.Flags(), "cpu")
+			return j.run()
 		},
 	}
 	f := c.Flags()
-	f.Uint64Var(&j.options.From, "seed", 1, "the first seed")
-	output.Count(c, &j.options.Seeds, "seeds", 100, 1, mostAdviceSeeds,
+	f.Uint64Var(&j.Options.From, "seed", 1, "the first seed")
+	output.Count(c, &j.Options.Seeds, "seeds", 100, 1, task.MostAdviceSeeds,
 		"number of random plans used to search for faults, and to test each change before it is confirmed")
-	f.DurationVar(&j.options.Budget, "cpu", time.Minute,
+	f.DurationVar(&j.Options.Budget, "cpu", time.Minute,
 		"end the search after this much processor time, such as 5m; 0 means no limit")
-	output.Workers(c, &j.options.Workers, "how many changes to try at once")
+	output.Workers(c, &j.Options.Workers, "how many changes to try at once")
 	f.StringVar(&j.client, "client", "", task.ClientUsage)
 	f.StringVar(&j.Out, "out", "", "write advice, scenario files and diffs to `DIR` (default _runs/advise-SCENARIO)")
 	j.Register(c, "")
 	return c
 }
 
-// mostAdviceSeeds is the maximum for --seeds. It is small enough that the sum of two ranges of seeds fits in an int.
-const mostAdviceSeeds = 1_000_000
-
 // run first checks that it can read its input and write its output. It then tries changes to the scenario, and writes
-// and reports the results. The given flags are those of a command that repeats this invocation, except the flags for
-// seeds.
-func (j *adviseJob) run(flags []string) error {
+// and reports the results.
+func (j *adviseJob) run() error {
 	defer j.Close()
-	if j.options.Budget < 0 {
-		return fmt.Errorf("--cpu must be a positive time, such as 5m, or 0 for no limit, not %v", j.options.Budget)
+	if j.Options.Budget < 0 {
+		return fmt.Errorf("--cpu must be a positive time, such as 5m, or 0 for no limit, not %v", j.Options.Budget)
 	}
-	j.options.Spent = processor.WithChildren
+	j.Options.Spent = processor.WithChildren
 	var err error
-	if j.scenario, err = task.Open(j.target); err != nil {
+	if j.Scenario, err = task.Open(j.target); err != nil {
 		return err
 	}
 	if j.client != "" {
-		if j.scenario, j.guest, err = task.With(j.scenario, j.client); err != nil {
+		if j.Scenario, j.Guest, err = task.With(j.Scenario, j.client); err != nil {
 			return err
 		}
-		defer j.guest.Close()
+		defer j.Guest.Close()
 	}
-	if j.Out == "" {
-		j.Out = "_runs/advise-" + j.scenario.Name
-	}
-	if err = j.Open("advise"); err != nil {
-		return err
-	}
-	names := []string{task.VerdictFile}
-	for n := range advise.Confirmed {
-		file, patch := filesOfChange(n)
-		names = append(names, file, patch)
-	}
-	if err = j.Files.Spare(names...); err != nil {
+	if err = j.Prepare(); err != nil {
 		return err
 	}
 	ctx, stop := output.Interruptible()
 	defer stop()
-	j.options.Progress = j.Progress()
-	a, err := advise.Try(ctx, j.scenario, j.options)
+	j.Options.Progress = j.Progress()
+	a, err := advise.Try(ctx, j.Scenario, j.Options)
 	if err != nil {
 		return fmt.Errorf("%s: %w", j.target, err)
 	}
-	report := &advise.Report{Advice: a, Scenario: j.scenario, Files: j.Out,
-		Repeat: strings.Join(append([]string{output.Program(), "advise", j.guest.Argument(j.scenario),
-			fmt.Sprintf("--seed %d --seeds %d", j.options.From, j.options.Seeds)}, flags...), " ")}
-	if err = j.save(report); err != nil {
-		return err
-	}
-	document := report.Document()
-	j.Keep(task.VerdictFile, "advise", document)
-	return j.Emit(document, report.Standing())
-}
-
-// filesOfChange returns the names of the scenario file and the diff of the change with index n.
-func filesOfChange(n int) (file, patch string) {
-	return fmt.Sprintf("%d.yaml", n+1), fmt.Sprintf("%d.diff", n+1)
-}
-
-// save writes the best changes as scenario files and diffs; 1.yaml and 1.diff contain the best one.
-func (j *adviseJob) save(a *advise.Report) error {
-	before := j.scenario.Text()
-	named := j.scenario.Name + ".yaml"
-	if j.scenario.Path != "" {
-		named = filepath.ToSlash(j.scenario.Path)
-	}
-	for i := range min(advise.Confirmed, len(a.Mending)) {
-		text, err := a.File(a.Mending[i])
-		if byHand := (*advise.CommentsError)(nil); errors.As(err, &byHand) {
-			a.Written = append(a.Written, "")
-			if i == 0 {
-				a.ByHand = byHand
-			}
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		file, patch := filesOfChange(i)
-		// Drop the first line, which only Go's own tools need.
-		_, change, _ := strings.Cut(string(diff.Diff(named, before, named, text)), "\n")
-		j.Files.Keep(output.File{Name: file, Content: text}, output.File{Name: patch, Content: []byte(change)})
-		a.Written = append(a.Written, filepath.ToSlash(filepath.Join(j.Out, file)))
-		if i == 0 {
-			a.Diff = change
-		}
-	}
-	return nil
+	return j.Conclude(a)
 }

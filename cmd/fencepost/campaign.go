@@ -20,9 +20,9 @@ func newCampaign() *cobra.Command {
 	return &cobra.Command{
 		Use:   "campaign COMMAND",
 		Short: "Divide a search among any number of machines, with one report",
-		Long: `Runs the separate program fencepost-campaign, which divides explorations, verifications and the
-corpus among any number of processes on any machines, and makes one report. Install it from a clone
-of the repository:
+		Long: `Runs the separate program fencepost-campaign, which divides the work of explore, verify, sweep,
+advise, compare and corpus among any number of processes on any machines, and makes one report.
+Install it from a clone of the repository:
 
   go install -C cmd/fencepost-campaign`,
 		Example: `  fencepost campaign run my-lock.yaml --seeds 1000000

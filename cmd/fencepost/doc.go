@@ -48,7 +48,7 @@
 //   - Example: scenarios/compare/figure_test.go adds the longest acquire.
 //
 // A command that makes many runs:
-//   - A file in a package of scenarios: it makes the runs with campaign.Do, describes the result as a document,
+//   - A file in a package of scenarios: it makes the runs with a campaign.Work, describes the result as a document,
 //     and lists in Described the JSON that --json prints.
 //   - cmd/fencepost/main.go: its constructor. Also a file for its flags, a call in cmd/fencepost/json_test.go, a script
 //     in cmd/fencepost/testdata/command, and its row in cmd/fencepost/README.md.

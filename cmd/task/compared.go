@@ -21,8 +21,8 @@ func (j *Comparison) Prepare() error {
 		return err
 	}
 	var names []string
-	for _, name := range compare.Names() {
-		names = append(names, comparedFile(name))
+	for _, s := range compare.Scenarios() {
+		names = append(names, comparedFile(s.Name))
 	}
 	return j.Files.Spare(names...)
 }

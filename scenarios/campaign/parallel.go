@@ -28,17 +28,6 @@ func (c Crew) Report(what string, done, of int) {
 	}
 }
 
-// Do runs jobs in this process like InOrder, and reports progress each time it has passed a result to take. To let
-// other processes perform jobs as well, use a Work.
-func Do[R any](ctx context.Context, c Crew, what string, n int, start func() func(job int) (R, error),
-	take func(job int, r R) error) (done int, err error) {
-	return InOrder(ctx, c.Workers, n, start, func(job int, r R) error {
-		err := take(job, r)
-		c.Report(what, job+1, n)
-		return err
-	})
-}
-
 // InOrder runs jobs 0 to n-1 on the given number of workers; 0 stands for one worker per core. It passes the results to
 // the function take in the order of the jobs, on the caller's goroutine, so the outcome does not depend on the number
 // of workers. The function start is called once for each worker; the function that it returns is never called

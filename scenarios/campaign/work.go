@@ -35,7 +35,11 @@ type Work[R any] struct {
 // results passed on. Do stops early when ctx is done, which is not an error, or at the first error of a job or of take.
 func (w *Work[R]) Do(ctx context.Context, c Crew, take func(job int, r R) error) (done int, err error) {
 	if c.Hands == nil {
-		return Do(ctx, c, w.Name, w.Size, w.Start, take)
+		return InOrder(ctx, c.Workers, w.Size, w.Start, func(job int, r R) error {
+			err := take(job, r)
+			c.Report(w.Name, job+1, w.Size)
+			return err
+		})
 	}
 	if w.Size == 0 {
 		return 0, nil

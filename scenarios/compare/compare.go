@@ -167,15 +167,13 @@ func everything(runs int) (rows []Lock, all []task) {
 	return rows, all
 }
 
-// Names returns the names of all scenarios of the comparison.
-func Names() (names []string) {
+// Scenarios returns all scenarios of the comparison, without the outcomes that their files expect.
+func Scenarios() (all []Written) {
 	rows, _ := everything(1)
 	for i := range rows {
-		for _, w := range rows[i].Scenarios() {
-			names = append(names, w.Name)
-		}
+		all = append(all, rows[i].Scenarios()...)
 	}
-	return names
+	return all
 }
 
 // Scenarios returns the scenarios that were run for the lock.

@@ -111,13 +111,13 @@ func (o Odds) Measure(ctx context.Context, how Options) (*Odds, error) {
 			return c.Check(result.History).Of(checker.LeaseExclusion).Outcome == checker.Violated, nil
 		}
 	}
-	o.Runs, err = campaign.Do(ctx, how.Crew, fmt.Sprintf("runs with %d keys held", o.Held), how.Runs, start,
-		func(seed int, lost bool) error {
-			if lost {
-				o.Lost++
-			}
-			return nil
-		})
+	work := campaign.Work[bool]{Name: fmt.Sprintf("runs with %d keys held", o.Held), Size: how.Runs, Start: start}
+	o.Runs, err = work.Do(ctx, how.Crew, func(seed int, lost bool) error {
+		if lost {
+			o.Lost++
+		}
+		return nil
+	})
 	return &o, err
 }
 

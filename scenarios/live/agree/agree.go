@@ -194,9 +194,10 @@ type Real func(ctx context.Context, s *scenarios.Scenario) (*live.Result, error)
 // the real-time run. A difference or failure that occurs three times is not due to a stall of the host. Once ctx is
 // done, no further scenario is started, and a row that still needs another run counts as failed.
 func Run(ctx context.Context, crew campaign.Crew, names []string, real Real, handle func(Row)) error {
-	_, err := campaign.Do(ctx, crew, "scenarios", len(names), func() func(int) (Row, error) {
+	work := campaign.Work[Row]{Name: "scenarios", Size: len(names), Start: func() func(int) (Row, error) {
 		return func(i int) (Row, error) { return row(ctx, names[i], real), nil }
-	}, func(_ int, r Row) error {
+	}}
+	_, err := work.Do(ctx, crew, func(_ int, r Row) error {
 		handle(r)
 		return nil
 	})
