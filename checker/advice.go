@@ -68,7 +68,8 @@ func consensus(k history.ServiceKind) bool { return k.OneLog }
 func removing(k history.ServiceKind) bool { return !k.ClientsExpire }
 
 // nothingLeft and noneKnown are the texts for a violation for which no advice is left. nothingLeft is used if exclusion
-// was lost although every measure is taken, including a guard of the data. noneKnown is used for any other violation.
+// was violated although the users of the lock already apply every safety measure, including one that guards the data.
+// noneKnown is used for any other violation.
 const (
 	nothingLeft = "Everything that the documentation recommends against this is in place. What remains is the limit " +
 		"of a lock with a lease: it cannot stop a holder that does not know that its lease is over."

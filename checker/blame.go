@@ -179,8 +179,8 @@ func (t *judge) stretches(p history.Process) (all []stretch) {
 	return all
 }
 
-// wokeLate reports whether a holder had work to do when a stretch of pauses ended. It had if it acted soon after the
-// stretch (within a tenth of its length), or if its section lasted longer than the declared hold time.
+// wokeLate reports whether a holder presumably had work to do when a stretch of pauses ended: it acted soon after the
+// stretch (within a tenth of its length), or its section lasted longer than the declared hold time.
 func (t *judge) wokeLate(n int32, from, over int) bool {
 	g := &t.Grants[n]
 	if over == trace.Open || t.Time(g.End)-t.Time(g.OK) > t.History.Header.Hold {
@@ -207,7 +207,8 @@ func (t *judge) missedBeat(l lateness, calls []pending) *trace.Fault {
 	})
 }
 
-// pending is a read, write, extension or release of a grant, from its call to its return.
+// holdsAnother reports whether the client of grant n was in another section of the same lock when it released grant n.
+// It must be called in the order of the releases.
 type pending struct {
 	f         history.F
 	call, ret int // ret is Open if it never returned

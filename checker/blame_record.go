@@ -23,9 +23,9 @@ func (t *judge) strayBlame(at, set int) blame {
 	return t.blameFor(l)
 }
 
-// miscounted lists the faults because of which the victim believed that its lease lasted longer than its key. There are
-// two kinds. Some struck between the first request of the grant and the grant itself: they paused the client, delayed
-// its answers, or made a server wait for another server. The others slowed the client's clock or set it back before the
+// miscounted lists the faults that made the victim believe that its lease lasted longer than its key. There are two
+// kinds. Some struck between the first request of the grant and the grant itself: they paused the client, delayed its
+// answers, or made a server wait for another server. The others slowed the client's clock or set it back before the
 // lease ended and before the leases clashed.
 func (t *judge) miscounted(c *clash, r *record) []*trace.Fault {
 	n, at := r.victimSpan(c).Grant, r.victimSpan(c).At

@@ -82,7 +82,7 @@ func Check(h *history.History) Verdict {
 	return c.Check(h)
 }
 
-// judge holds what the laws read: a history and its trace.
+// judge holds the data by which the laws are judged: a history, its trace, and intermediate results.
 type judge struct {
 	trace.Trace
 	mutexOps []linear.MutexOp                     // operations on the lock that is being judged

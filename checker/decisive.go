@@ -77,9 +77,9 @@ func (t *judge) decide(c *clash) (Cause, []record) {
 	return recorded[len(recorded)-1].cause, recorded
 }
 
-// counted returns the servers whose answers were counted for the window s, by the grant or extension with which it
-// began. If none are recorded and another client passed its key to the holder, counted returns only the server on which
-// that happened.
+// counted returns the servers whose answers the client counted for the grant or extension with which window s began. If
+// none are recorded and another client passed its key to the holder, counted returns only the server that stores this
+// key.
 func (t *judge) counted(s *trace.Span) []history.Process {
 	if counted := t.History.Events[s.At].Grant.Counted; len(counted) > 0 {
 		return counted
@@ -90,8 +90,8 @@ func (t *judge) counted(s *trace.Span) []history.Process {
 	return nil
 }
 
-// records collects what each of the given servers (or groups of replicas) recorded about the two keys up to the later
-// grant.
+// records collects what each of the given servers (or groups of replicas) recorded, up to the later grant, about the
+// keys of the two grants.
 func (t *judge) records(c *clash, units []history.Process) []record {
 	all := t.restsOn(c, units)
 	for i := range all {
@@ -294,7 +294,7 @@ func (t *judge) judge(c *clash, r *record) {
 }
 
 // causeOfChange returns the cause of a violation that happened because a client's request changed another client's key.
-// If the request was not permitted to change the key, the cause is offence.
+// It returns offence if the request was not permitted to change the key.
 func (t *judge) causeOfChange(c trace.Change, offence Cause) Cause {
 	switch {
 	case !t.mayChange(c):

@@ -13,8 +13,8 @@ func (t *judge) expiredSession(c *clash, r *record) []*trace.Fault {
 	return t.endingSession(t.Grants[r.victimSpan(c).Grant].Process, r.gone)
 }
 
-// endingSession returns the faults that may have ended the session of a holder, whose key disappeared at the given
-// position. If there are several such faults, it omits those that the session demonstrably survived (see survived).
+// endingSession returns the faults that may have ended the session of the holder whose key disappeared at position
+// gone. If there are several such faults, it omits those that the session demonstrably survived (see survived).
 func (t *judge) endingSession(holder history.Process, gone int) []*trace.Fault {
 	since := -1 // last position at which a key of an earlier session disappeared; a session ends with all its keys
 	for i := range t.History.Events[:gone] {

@@ -224,15 +224,15 @@ func (e *enumeration) judge() {
 	}
 }
 
-// ask asks porcupine about the sections in parts. The argument least is the minimum number of sections in a part. The
-// argument most is the maximum number of sections about which porcupine is asked at once.
+// ask calls porcupine for the sections, divided into parts. The argument least is the minimum number of sections in a
+// part. The argument most is the maximum number of sections in one call to porcupine.
 func (e *enumeration) ask(least, most int) (linear.Answer, []linear.MutexOp) {
 	e.parts.Least, e.parts.Most, e.parts.Steps, e.parts.Permits = least, most, 1<<20, e.trace.Permits()
 	return e.parts.Mutex(e.ops)
 }
 
-// askInParts asks porcupine about the sections, first in the smallest possible parts, then in pieces of at most two
-// sections.
+// askInParts calls porcupine for the sections, first divided into the smallest possible parts, then into pieces of at
+// most two sections.
 func (e *enumeration) askInParts(whole linear.Answer) {
 	answer, refuted := e.ask(1, len(e.ops))
 	if answer != whole || (refuted != nil) != (whole == linear.Refuted) || len(refuted) > len(e.ops) {

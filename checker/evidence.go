@@ -9,25 +9,25 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// LockEvidence is porcupine's answer for one lock, with what is needed to draw it.
+// LockEvidence is porcupine's verdict on one lock, with the data needed to draw a diagram of it.
 type LockEvidence struct {
 	Lock history.Lock
-	// Mutex is porcupine's answer about the critical sections. If porcupine refutes some of the sections, the answer
-	// covers only these; otherwise it covers all. Mutex is nil if porcupine has no answer, or if there are too many
-	// sections for one question.
+	// Mutex is porcupine's verdict on the critical sections. If porcupine refutes some of the sections, Mutex covers
+	// only these; otherwise it covers all. Mutex is nil if porcupine reached no verdict, or if there are too many
+	// sections to check at once.
 	Mutex *linear.Evidence
-	// Data is porcupine's answer about the clients' read-modify-writes of the data that the lock guards. It is nil if
-	// porcupine has no answer, or if there are too many read-modify-writes for one question.
+	// Data is porcupine's verdict on the clients' read-modify-writes of the data that the lock guards. It is nil if
+	// porcupine reached no verdict, or if there are too many read-modify-writes to check at once.
 	Data *linear.Evidence
 }
 
 // Refuted reports whether porcupine refutes the critical sections.
 func (e *LockEvidence) Refuted() bool { return e.Mutex != nil && e.Mutex.Answer == linear.Refuted }
 
-// Evidence asks porcupine about the locks of h. It returns what is needed to draw the answers for some locks, in the
-// order of the header. The argument most is the maximum number of locks. Evidence chooses the preferred locks first,
-// then locks whose sections are refuted. The result left is the number of other locks that could be drawn. Evidence
-// takes far longer than Check and is meant for reports.
+// Evidence lets porcupine check the locks of h. It returns the data needed to draw diagrams of the results for some
+// locks, in the order of the header. The argument most is the maximum number of locks. Evidence chooses the preferred
+// locks first, then locks whose sections are refuted. The result left is the number of other locks for which a diagram
+// could be drawn. Evidence takes far longer than Check and is meant for reports.
 func Evidence(h *history.History, most int, preferred ...history.Lock) (all []LockEvidence, left int) {
 	var t judge
 	t.Read(h)
@@ -93,7 +93,8 @@ func (t *judge) worthDrawing(updates [][]linear.Update, most int, first []histor
 	return chosen, len(all) - len(chosen)
 }
 
-// answered returns the operations that show porcupine's answer on a lock, or none if it has no answer.
+// answered returns the operations that demonstrate porcupine's verdict on lock l, and whether that verdict is a
+// refutation. It returns no operations if porcupine reached no verdict.
 func (t *judge) answered(l *trace.LockTrace) (shown []linear.MutexOp, isRefuted bool) {
 	if t.History.Header.ClockError > 0 {
 		return nil, false

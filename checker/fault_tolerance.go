@@ -286,8 +286,9 @@ func (t *judge) hurrying(g *trace.Grant, gone int) *trace.Fault {
 	})
 }
 
-// asksOn reports whether a client kept requesting a lock that was free. Two facts must be known: the client sent a
-// request in the second half of the bound, and no server had a key of the lock from the acquire's call to end.
+// asksOn reports whether a client is known to have kept requesting a lock that was free. It returns true only if the
+// client sent a request in the second half of the time that an acquire may take (the bound), and no server had a key of
+// the lock between the call to acquire and position end.
 func (t *judge) asksOn(a *trace.Ask, end int) bool {
 	call, bound := t.Time(a.Call), t.History.Header.Bound
 	return t.asks(a.Process, call+bound/2, call+bound) && t.isFree(a.Lock, call, end+1)
@@ -353,7 +354,7 @@ func (t *judge) firstCall(of *trace.Ask, set int) int {
 	return first
 }
 
-// quorumText names a smallest possible set of servers that form a quorum and were available.
+// quorumText names the servers of a smallest quorum that was available.
 func (t *judge) quorumText() string {
 	h := &t.History.Header
 	switch {

@@ -154,7 +154,7 @@ func TestPorcupineIsAskedInParts(t *testing.T) {
 		}
 		return h
 	}
-	// the cases that are tried every day; each of the others takes a second
+	// the cases that are tried by default; each of the others takes a second
 	everyday := []string{"one more that overlaps"}
 	overlapping := inTurn(n+1, true) // a writer's section overlaps those of the readers
 	overlapping.Events[1].Shared = false

@@ -131,7 +131,7 @@ func (p Promise) BrokenBy(f *Finding) *Finding {
 	return nil
 }
 
-// ExcusesAll reports whether a law is violated, but only for causes that do not break the promise.
+// ExcusesAll reports whether a law is violated but every violation of it is excused (see Excuses).
 func (p Promise) ExcusesAll(f *Finding) bool {
 	for b := range f.Breaches() {
 		if !p.Excuses(b.Cause) {

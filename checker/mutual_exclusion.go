@@ -228,8 +228,8 @@ func (t *judge) outlived(c *clash) (holder trace.Span, end int64) {
 	return c.first, met // the lease ended at the moment when the other client entered
 }
 
-// leaseClash finds the first overlapping windows of two grants of a clash. It considers only windows that were recorded
-// before the sections overlapped, since a later one cannot be the reason.
+// leaseClash finds the first overlapping leases among the grants of a clash. It considers only leases that were
+// recorded before the sections overlapped, since a later one cannot be the reason for the overlap.
 func (t *judge) leaseClash(c *clash) (clash, bool) {
 	members := c.members()
 	of := func(grant int32) bool {

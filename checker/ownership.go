@@ -177,7 +177,8 @@ func (t *judge) extending(a history.Attempt, lock history.Lock, at int) bool {
 }
 
 // comparison explains why the server changed another attempt's key at a position, if the reason is known. It uses what
-// the request checked or, if that is not recorded, the measures that the lock is known to take.
+// the request checked or, if that is not recorded, the safety measures (history.Measure) that the users of the lock are
+// known to apply.
 func (t *judge) comparison(c Cause, at int) string {
 	h, e := &t.History.Header, &t.History.Events[at]
 	emptied := t.lastSuspect(at, func(f *trace.Fault) bool { return f.Loses == history.LosesEverything })
@@ -202,16 +203,16 @@ func (t *judge) comparison(c Cause, at int) string {
 	return t.measured(c, e)
 }
 
-// measured explains a change of a key by the measures that the lock is known to take, since the history does not record
-// what the request checked.
+// measured explains a change of a key by the safety measures (history.Measure) that the users of the lock are known to
+// apply, since the history does not record what the request checked.
 func (t *judge) measured(c Cause, e *history.Event) string {
 	h := &t.History.Header
 	kind, measure := h.Service.Kind(), history.OwnerCheck
 	if c.Kind == ProlongedByNonOwner {
 		measure = history.ExtendCheck
 	}
-	// The measures are about releases and extensions. They apply to setting a key only if clients take over keys that
-	// another client has set.
+	// The measures protect releases and extensions. They help against an overwritten key only if clients may take over
+	// a key that another client set.
 	states := c.Detail != Overwritten || kind.ClientsExpire
 	switch {
 	case foundMember(e) && h.StatesMeasures() && !h.MayApply(history.OwnValue):

@@ -117,7 +117,8 @@ func (t *judge) tooMany(c *clash) string {
 	return sentence(": %d inside, with %d permits", len(c.rest)+2, t.Permits())
 }
 
-// leasesAtOnce says how many leases were valid at once if a law about leases is broken.
+// leasesAtOnce returns a clause that says how many leases were valid at once. It is used if a law about leases is
+// violated.
 func (t *judge) leasesAtOnce() string {
 	if n := t.Permits(); n > 1 {
 		return sentence("%d leases at once, with %d permits", n+1, n)
@@ -182,5 +183,5 @@ const byServersClock = "Decide whether a permit has expired by the server's cloc
 var earlyByTaker = advice{text: byServersClock, unless: history.RelativeExpiry, only: anyRedis,
 	when: ofDetail(ClientClock)}
 
-// isSemaphore is the condition of advice for a lock with several permits.
+// isSemaphore is the condition for advice that applies only to locks with several permits.
 func isSemaphore(s *situation) bool { return s.Permits > 1 }

@@ -25,9 +25,9 @@ func advised() (all []history.Measure) {
 }
 
 // TestNoRemedyPresumesWhatIsNotKnown checks that remedies obey five rules, whatever is known about a lock:
-//   - No remedy advises a measure that the lock already takes.
-//   - Advice that the lock may already follow is marked as such.
-//   - Advice that depends on a measure appears only for locks that are known to take this measure.
+//   - No remedy recommends a safety measure that is already applied.
+//   - Advice that may already be followed is marked as such.
+//   - Advice that depends on a measure appears only for locks for which this measure is known to be applied.
 //   - The first piece of advice does not begin with "Or".
 //   - No advice appears twice.
 func TestNoRemedyPresumesWhatIsNotKnown(t *testing.T) {
@@ -84,8 +84,9 @@ func TestNoRemedyPresumesWhatIsNotKnown(t *testing.T) {
 	}
 }
 
-// TestOfAWatchedKeyTheTransactionIsAdvised judges a client that watches a key and changes it outside of a transaction.
-// The advice must be to use a transaction. By watching the key, the client already tries to compare its value.
+// TestOfAWatchedKeyTheTransactionIsAdvised checks the advice for a client that watches a key but changes it outside of
+// a transaction. The advice must be to use a transaction, not to compare the value: the watch shows that the client
+// already tries to compare the value.
 func TestOfAWatchedKeyTheTransactionIsAdvised(t *testing.T) {
 	for _, cause := range []Cause{{Kind: RemovedByNonOwner}, {RemovedByNonOwner, Overwritten},
 		{Kind: ProlongedByNonOwner}} {

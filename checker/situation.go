@@ -26,10 +26,11 @@ type situation struct {
 // facts are what a law has found out about a violation, in addition to its cause.
 type facts struct {
 	waiting
-	// unanswered is set if a release gave up waiting for its answer.
+	// unanswered is set if the client of a release gave up waiting for the server's answer.
 	unanswered bool
 
-	// far is set if, in the whole history, no request took effect within a sixth of the bound or of the TTL.
+	// far is set if the servers seem to be far away: in the whole history, no request took effect within a sixth of the
+	// bound or of the TTL.
 	far       bool
 	quick     bool         // some request was carried out within a sixth of the TTL
 	refused   bool         // the operation was not slow: it failed within its bound
@@ -247,8 +248,8 @@ func serversExpire(s *situation) bool { return !s.Service.Kind().ClientsExpire }
 func isUntold(s *situation) bool { return s.untold }
 func isTold(s *situation) bool   { return s.told }
 
-// isUnanswered reports whether a release gave up waiting for its answer. It returns false if it is not known how long a
-// release waits.
+// isUnanswered reports whether the client of a release gave up waiting for the server's answer. It returns false if it
+// is not known how long a client waits.
 func isUnanswered(s *situation) bool {
 	return s.unanswered && s.StatesMeasures() && !s.Unsure(history.ShortTimeout)
 }

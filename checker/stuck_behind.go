@@ -274,7 +274,7 @@ func (x *abandonedKey) stay(t *judge) string {
 	return sentence("is due to expire at %v", x.until)
 }
 
-// abandonedStory describes what the waiters were stuck behind.
+// abandonedStory describes the abandoned key that the waiters were stuck behind.
 func (t *judge) abandonedStory(lock int32, x *abandonedKey, now moment) string {
 	server, set, why := t.History.Events[x.set].Process, t.Time(x.set), ""
 	if x.detail == "" {

@@ -68,8 +68,8 @@ func (t *judge) suspects() iter.Seq[*trace.Fault] {
 	}
 }
 
-// suspected reports whether a fault may be a reason. Every fault may be one, except those that are known not to be
-// needed.
+// suspected reports whether a fault may be a reason for the violation. Every fault may be one, except those that are
+// known not to be needed for it.
 func (t *judge) suspected(f *trace.Fault) bool {
 	return len(t.known.Idle) == 0 || !slices.Contains(t.known.Idle, t.History.Events[f.Start].Index)
 }

@@ -137,7 +137,7 @@ func (f Fault) Struck() *history.Fault {
 }
 
 // Recorded returns the fault's line as a history records it. For some kinds, the history records only the outcome,
-// whether this plan or something else caused it; their line omits the trigger.
+// which something other than this plan may also have caused. The line of such a fault omits the trigger.
 func (f Fault) Recorded() string {
 	d := f.Kind.definition()
 	if d == nil || !d.outcome {

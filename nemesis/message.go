@@ -257,7 +257,8 @@ type Asked struct {
 	Times          int
 }
 
-// counts is a list of Asked values, in the order in which the first request of each arrived.
+// counts lists the number of requests for each combination of client, server and command, in the order in which the
+// first request of each combination arrived.
 type counts []Asked
 
 // add counts a request. It returns the current number of requests with the same client, server and command.

@@ -81,7 +81,7 @@ type parser struct {
 	end    int // column after the last token
 	known  *Names
 	err    *ParseError
-	// wanted lists the alternatives tried at the next token. An error message lists them.
+	// wanted lists the alternatives that the parser has tried at the next token. An error message lists them.
 	wanted  [8]wanted
 	wanting int
 	space   [24]token // memory for tokens, enough for most lines

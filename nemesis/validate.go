@@ -9,8 +9,8 @@ import (
 )
 
 // Validate checks f against a run: every process must exist and have a role for which the fault is possible, and it
-// must be possible to write f as a line. It is not an error if the run's protocol never passes a point. Any error that
-// it returns is a *ParseError, whose column refers to f.String().
+// must be possible to write f as a line. It is not an error if the run's protocol never passes the point in f's
+// trigger. Any error that it returns is a *ParseError, whose column refers to f.String().
 func Validate(f Fault, known Names) error {
 	parsed, p, err := parseLine(f.String(), &known)
 	if err != nil {

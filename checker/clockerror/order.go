@@ -82,8 +82,8 @@ func wentBack(all []token, sure bool) (a, b *token) {
 	return nil, nil
 }
 
-// TokensWentBack finds two grants of a lock, the later of which has the lower token, whatever the true clock errors
-// are. It returns nil if there are none.
+// TokensWentBack finds two grants of a lock such that, whatever the true clock errors are, the later grant has the
+// lower token. It returns nil if there are none.
 func TokensWentBack(t *trace.Trace, l *trace.LockTrace) (a, b *trace.Grant) {
 	if x, y := wentBack(tokensOf(t, l, true), true); y != nil {
 		return x.grant, y.grant

@@ -29,7 +29,7 @@ import (
 // off returns the maximum difference between a process's clock and true time.
 func off(t *trace.Trace, p history.Process) history.Time { return t.History.Header.ErrorOf(p) }
 
-// interval is a span of one process. Its ends are times.
+// interval is a period in the life of one process. Its endpoints are times, not positions.
 type interval struct {
 	from, to int64
 	// the interval is known to have lasted until this time; it is earlier than "to" if the record of the process ended
@@ -109,7 +109,7 @@ func (l *latest) ofOthers(x *interval) *interval {
 // possible and the overlap is possible, even if they have only a single instant in common.
 func clash(all []interval, places int, sure bool) (a, b *interval, found bool) {
 	var begun []*interval
-	// alone[n] summarizes the exclusive ones of the first n intervals, and together[n] the shared ones
+	// alone[n] summarizes the exclusive intervals among the first n, and together[n] the shared ones
 	alone, together := make([]latest, 1, len(all)+1), make([]latest, 1, len(all)+1)
 	for i := range all {
 		if x := &all[i]; x.at < places {
@@ -266,7 +266,7 @@ func newCertainty(t *trace.Trace, spans []trace.Span, sections bool) *certainty 
 	return c
 }
 
-// clash reports whether two spans clash whatever the true clock errors are.
+// Until the subscription ends, Tell answers processes that ask why the server does not store messages.
 func (c *certainty) clash(i, j int) bool {
 	a, b := &c.at[i], &c.at[j]
 	if a.process == b.process {

@@ -41,8 +41,8 @@ func Decode(r io.Reader) (*History, error) {
 // DecodeCut is like Decode, but accepts a file whose recorder was stopped in the middle of a line. If the last line is
 // truncated, DecodeCut returns the events before it, and cut says what is wrong with the line.
 //
-// The events are stored after the elements of room, in the same memory as long as its capacity suffices. The returned
-// history does not include the elements of room.
+// The events are appended to room, which is reused if its capacity is sufficient. The returned history contains only
+// the new events.
 func DecodeCut(r io.Reader, room []Event) (h *History, cut, err error) {
 	return decodeCut(r, room, mostEvents-len(room))
 }

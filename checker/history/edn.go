@@ -36,8 +36,8 @@ type EDN struct {
 // and fencing tokens are 64-bit integers, in any form that EDN allows: 1, 1N, 1M, 1.0, 1e3. Clojure's other numbers
 // (1/2, 0x1F, ##NaN) are refused, and so is a map with a repeated key.
 //
-// The events are stored after the elements of room, in the same memory as long as its capacity suffices. The returned
-// history does not include the elements of room.
+// The events are appended to room, which is reused if its capacity is sufficient. The returned history contains only
+// the new events.
 func DecodeEDN(r io.Reader, room []Event) (*EDN, error) {
 	return decodeEDN(r, room, mostEvents-len(room))
 }
@@ -231,7 +231,7 @@ func processOf(v any) (Process, error) {
 	return "", fmt.Errorf(":process %s is neither a number nor a name", show(v))
 }
 
-// operations lists the operations that a client can do.
+// operations lists the operations that a client can perform.
 var operations = []string{"acquire", "release", "extend", "lost", "read", "write", "cas", "txn"}
 
 // kind sets the type and the function of e.

@@ -111,7 +111,7 @@ func (f *forms) ignore() error {
 	}
 }
 
-// form reads the text of a map up to its closing bracket. The opening bracket was already read.
+// form reads the text of a map up to its closing bracket. The caller has already read the opening bracket.
 func (f *forms) form(open byte) error {
 	f.text = append(f.text[:0], open)
 	closes := []byte{closing(open)}

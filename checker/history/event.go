@@ -267,9 +267,9 @@ type Header struct {
 	Uncapped bool `json:"uncapped,omitempty"`
 	// deadlock-freedom: how much longer than TTL + Hold a client may be stuck, in ns
 	Slack Time `json:"slack,omitempty"`
-	// number of requests that clients sent to lock servers, except the probe's
+	// number of requests that clients sent to lock servers, not counting those of the probe
 	Messages int `json:"messages,omitempty"`
-	// number of requests for a lock, except the probe's; an acquire may make several
+	// number of requests for locks, not counting those of the probe; an acquire may make several requests
 	Attempts int `json:"attempts,omitempty"`
 	Taken    int `json:"taken,omitempty"` // number of attempts that found the lock taken by another
 	// fairness: what a fair lock promises; the zero Order if the lock promises no order
@@ -299,7 +299,7 @@ type Recording struct {
 	Start int64 `json:"start,omitempty"`
 	// ClockError is the maximum difference between the clock of a process and true time, in either direction, in ns.
 	// Events of one process are ordered by their index. The order of two processes' events is known if their times
-	// differ by more than both errors together. 0 means that a single clock was used for all events.
+	// differ by more than the sum of both errors. 0 means that a single clock was used for all events.
 	ClockError Time `json:"clock_error,omitempty"`
 	// ClockErrors contains smaller errors, for processes whose clocks are more exact. ClockError is the largest error
 	// of all. Each machine has its own clock.

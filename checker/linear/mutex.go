@@ -34,8 +34,8 @@ func mutexStep(s mutexState, op *MutexOp) (mutexState, bool) {
 	return 0, s == own
 }
 
-// MutexEvidence checks all operations on a lock with the given number of permits by a single call to porcupine. It
-// keeps what is needed to draw the answer.
+// MutexEvidence checks all operations on a lock in a single call to porcupine; permits is the number of permits of the
+// lock. It keeps the data needed to draw a diagram of the result.
 func MutexEvidence(ops []MutexOp, permits int) *Evidence {
 	several := admitsSeveral(ops, permits)
 	m := mutexModel(permits, several, nil)

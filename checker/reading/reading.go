@@ -51,7 +51,7 @@ func prepare(h *history.History) (*history.History, removed) {
 	return out, left
 }
 
-// taskName identifies a process and a lock.
+// taskName identifies the holder of a lock by its process.
 type taskName struct {
 	process history.Process
 	lock    history.Lock

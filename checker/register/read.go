@@ -261,7 +261,7 @@ func subject(f history.F, steps []step) string {
 	return b.String()
 }
 
-// steps parses the value of an event.
+// steps parses the value of an event into the reads and writes that the event consists of.
 func (t *reader) steps(e *history.Event) ([]step, error) {
 	register, value := string(e.Lock), e.Value
 	if t.keyed {

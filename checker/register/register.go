@@ -182,8 +182,8 @@ func (p *part) judge() (outcome checker.Outcome, why string) {
 		p.dependsOn(widest) + "."
 }
 
-// dependsOn says under which interpretations of the open questions the operations can be explained. It names a single
-// interpretation if that is enough.
+// dependsOn returns a clause that names the open questions on which the verdict depends: what must be assumed so that
+// the operations can be explained. It names a single assumption if that is enough.
 func (p *part) dependsOn(widest view) string {
 	all := ""
 	for _, c := range []struct {
@@ -211,8 +211,7 @@ func (p *part) dependsOn(widest view) string {
 	return all
 }
 
-// explained asks whether there is an order of the operations that explains every read that had returned by the given
-// position.
+// explained determines whether some order of the operations explains every read that had returned by position end.
 func (p *part) explained(v view, end int) linear.Answer {
 	initial := make([]int, len(p.registers))
 	for i := range initial {

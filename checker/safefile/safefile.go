@@ -47,7 +47,8 @@ func (f *Folder) Name() string { return f.root.Name() }
 // Close closes the folder.
 func (f *Folder) Close() error { return f.root.Close() }
 
-// change asks Before whether a change on disk may be made. It returns the error of Before.
+// change calls Before, if it is set, to ask whether a change on disk may be made. It returns the error that Before
+// returns.
 func (f *Folder) change(what string) error {
 	if f.Before == nil {
 		return nil

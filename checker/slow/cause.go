@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// cause finds why two windows overlap.
+// cause determines why two windows overlap.
 func (r *reading) cause(a, b *window) string {
 	cause, _ := r.decide(a, b)
 	return cause
@@ -392,8 +392,8 @@ func (r *reading) takeover(i int, owner, by history.Attempt) string {
 	return "validity miscounted"
 }
 
-// took returns the position at which the attempt of window w last took an element of a list on a server of the group,
-// before the window. It returns -1 if the attempt took none.
+// took returns the position of the last event before window w at which w's attempt took a list element on one of the
+// servers in group. It returns -1 if there is none.
 func (r *reading) took(w *window, group []history.Process) int {
 	for i := w.at - 1; i >= 0; i-- {
 		if e := &r.Events[i]; r.takesOut(i) && e.Lock == w.lock && e.By == w.attempt &&

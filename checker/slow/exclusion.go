@@ -330,8 +330,8 @@ func (r *reading) sectionCause(a, b *section) string {
 }
 
 // lossTold returns the reason why a holder lost its key early, if the holder was told of the loss and its lease ended
-// at that time. It returns "" in all other cases: for example, if the key ended when it was due, if b had set its key
-// first, or if the holder is b itself.
+// at that time. It returns "" in all other cases: for example, if the key expired on time, if b had set its key first,
+// or if the holder is b itself.
 func (r *reading) lossTold(holder, b *section, ended history.Time) string {
 	for _, x := range r.windowOf(holder) {
 		g := r.Events[x.at].Grant
@@ -424,8 +424,8 @@ func (r *reading) neverRenewed(holder *section, ended history.Time, b *section) 
 	return r.unasked(holder, left)
 }
 
-// unasked reports whether the history records the key of a grant, but nothing before the given position that renews it:
-// no extension of the grant, and no request that sets the key again or extends it.
+// unasked reports whether the history records the key of a grant but, before the given position, no renewal of the key:
+// neither an extension of the grant, nor a request that sets the key again or extends it.
 func (r *reading) unasked(holder *section, before int) bool {
 	recorded := false
 	for i, e := range r.Events[:min(before, r.none)] {

@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// ask is a call of acquire. If it was granted, section is its critical section. All int fields are positions in the
+// ask is a call to acquire. If it was granted, section is its critical section. All int fields are positions in the
 // history. For something that never happened, the position is the length of the history.
 type ask struct {
 	process   history.Process

@@ -28,8 +28,8 @@ type Finding struct {
 	Outcome string
 	// Breaches lists all violations of the law, in the order of the history. It is empty unless the law is violated.
 	Breaches []Breach
-	// Judged is the number of windows, sections, writes, requests, tokens, locks or operations that were checked, if
-	// the law holds.
+	// If the law holds, Judged is the number of windows, sections, writes, requests, tokens, locks or operations that
+	// were checked.
 	Judged int
 }
 

@@ -130,9 +130,9 @@ func (r *reading) judgedUntil(call, ret int) (end int, seen bool) {
 }
 
 // undisturbed reports whether nobody else held or requested the lock from one TTL before the call until end. An earlier
-// hold by the same client does not count if its release returned ok and no fault was active since it was requested. If
-// requests of one client overlap, they belong to different tasks and count. undisturbed also returns false if the only
-// member of a service with sessions restarted without its data within that TTL.
+// hold by the same client does not count if its release returned ok and no fault was active since it was requested. But
+// requests of one client that overlap belong to different tasks, so they do count. undisturbed also returns false if
+// the only member of a service with sessions restarted without its data within that TTL.
 func (r *reading) undisturbed(a *ask, end int) bool {
 	since := r.time(a.call) - r.Header.TTL
 	sessions := r.Header.Service.Kind().Sessions

@@ -97,8 +97,8 @@ func (v *arrivals) leavesBehind(g *Grant) bool {
 }
 
 // waitsFor reports whether a process was really waiting for the lock when another process got grant g. It was not
-// waiting if its own grant had been decided before g. Nor was it waiting if it gave up its acquire before g, or after g
-// by no more than the slack.
+// waiting if its own grant had been decided before g. Nor was it waiting if it gave up its acquire before g or at most
+// the slack after g.
 func (t *Trace) waitsFor(a *Ask, g *Grant) bool {
 	switch {
 	case a.Grant >= 0:

@@ -28,7 +28,8 @@ func Faults(h *history.History) []Fault {
 	return t.Faults
 }
 
-// fault records that a fault struck, or that the oldest open fault with the same line ended.
+// fault records that a fault struck. If e is the end of a fault, it ends the oldest fault in progress that has the same
+// name and value.
 func (t *Trace) fault(i int, e *history.Event) {
 	switch e.Type {
 	case history.Invoke:

@@ -167,7 +167,8 @@ func (t *Trace) beginWatch(n int32) {
 		Handback: Handback{Grant: n, End: t.LastBy(g.Release, now+t.History.Header.Bound)}})
 }
 
-// keepsTaken reports whether the servers that have the keys keep the lock taken: without them, no quorum is left.
+// keepsTaken reports whether nobody else can acquire the lock because of the given keys: without the servers that store
+// these keys, no quorum is left.
 func (t *Trace) keepsTaken(keys []ownKey) bool {
 	h, header := &t.handbacks, &t.History.Header
 	if len(keys) == 0 || header.OneService() {

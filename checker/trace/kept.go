@@ -13,13 +13,14 @@ type kept struct {
 	isMade bool
 	parts  table[part, struct{}]
 	stays  []stay // sorted by part and position
-	// requests that set a key of their own attempt: one entry without a member, and one for each member that was set
+	// requests with which an attempt set its own key: one entry for the whole request, and one for each member that it
+	// set
 	sets  map[request]bool
 	moved map[request]bool // requests that gave a new expiry to a key of their own
 	first map[Title]int    // position at which an attempt first set a key of a lock
 }
 
-// part identifies an owner's key, or its member of the key, on a server.
+// part identifies what an owner has of a lock on a server: the key, or the owner's member of the key.
 type part struct {
 	keeper history.Process
 	lock   history.Lock

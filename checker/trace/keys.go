@@ -27,8 +27,8 @@ type keys struct{ at table[place, liveKey] }
 // reset forgets all keys.
 func (k *keys) reset() { k.at.reset() }
 
-// liveAt returns the current key with the lock and the member that a record names. All members of a service share their
-// keys, whichever of them made the record.
+// liveAt returns the key that currently exists for the lock and the server that a record names. The members of a
+// service count as one server, because they share their keys.
 func (t *Trace) liveAt(e *history.Event) *liveKey {
 	return t.live.at.pointer(place{t.Keeper(e.Process), e.Lock, e.Member})
 }

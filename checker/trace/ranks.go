@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// The bits of a grant's kind. HasTimes and HasToken say which data the grant has: the data by which it can be ordered
-// relative to other grants.
+// The bits of a grant's kind. HasTimes and HasToken say which data the grant has for ordering it relative to other
+// grants.
 const (
 	HasTimes = 1 << iota // when it was requested and when it was decided
 	HasToken

@@ -174,7 +174,7 @@ func (t *Trace) IsServer(p history.Process) bool {
 // over.
 type calmAt struct{ from, over int }
 
-// listCalm computes t.calms from the faults.
+// listCalm records in t.calms, for each fault, the position at which it and all earlier faults were over.
 func (t *Trace) listCalm() {
 	t.calms = t.calms[:0]
 	over := -1

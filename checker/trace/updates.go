@@ -118,7 +118,7 @@ func (t *Trace) writeEvent(p *pairing, i int, e *history.Event) {
 		up.Optional, up.Return = false, int64(i)
 		p.value, p.from = up.Written, i // the next update begins here, since others may write in between
 	case history.Fail:
-		// the update has no effect, wherever porcupine places it
+		// no matter where porcupine places the update in the order, it has no effect
 		up.Blind, up.Optional, up.Written = false, true, up.Read
 	case history.Info:
 		p.read = false // it is unknown whether that write took effect

@@ -9,8 +9,8 @@
 // Non-goals: what is searched and how it is reported (see cmd/task and the packages below scenarios); a scheduler, a
 // protocol, and credentials (NATS provides these).
 //
-// To add a kind of work, add it to kinds. A kind opens a subject from a file and options. The subject carries out
-// parts, runs its stages with any campaign.Hands, and reports its result.
+// To add a kind of work, add an entry to the variable kinds. The entry says how to open a subject from a file and
+// options. The subject processes portions, runs its stages with any campaign.Hands, and reports its result.
 //
 // This program runs on real machines. The simulator's rules about time, goroutines and files do not apply to it: it
 // waits for other processes and starts some. But each run that it performs depends only on the scenario and the seed,

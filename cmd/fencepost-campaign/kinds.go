@@ -26,7 +26,7 @@ type subject interface {
 	// probes performs the runs with the given seeds.
 	probes(seeds ...uint64) ([]probe, error)
 	worker() (campaign.Worker, error)
-	// search performs the whole search from the beginning; hands carries out its stages.
+	// search performs the whole search from the beginning; hands performs its stages.
 	search(ctx context.Context, hands *staged) error
 	// endable reports whether a stage may be stopped before it is complete.
 	endable(stage string) bool

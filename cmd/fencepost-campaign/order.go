@@ -40,7 +40,8 @@ type entry struct {
 	Probes  []probe         `json:"probes"`
 }
 
-// probe is a run with which two programs check that they give the same results.
+// probe identifies the result of a run by a digest. Two programs compare such digests to check that they give the same
+// results.
 type probe struct {
 	Seed   uint64 `json:"seed"`
 	Digest string `json:"digest"`
@@ -203,7 +204,7 @@ func (j *job) close() {
 	}
 }
 
-// between is the text between the name of an entry and the name of its stage.
+// between separates the name of an entry from the name of its stage.
 const between = ": "
 
 // search performs the searches of all entries.
@@ -218,13 +219,13 @@ func (j *job) search(ctx context.Context, d *queue.Director) error {
 	return nil
 }
 
-// staged is the campaign.Hands of one entry. It puts the name of the entry in front of the names of the stages.
+// staged performs the stages of one entry. It puts the name of the entry in front of the names of the stages.
 type staged struct {
 	*queue.Director
 	entry string
 }
 
-// Do carries out a stage.
+// Do performs a stage, under its longer name.
 func (h *staged) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part) error) error {
 	s.Name = h.entry + between + s.Name
 	return h.Director.Do(ctx, s, take)
@@ -237,7 +238,7 @@ type whole struct {
 	end context.CancelFunc
 }
 
-// Do carries out a stage.
+// Do performs a stage. It ends the search if some results are missing.
 func (h whole) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part) error) error {
 	err := h.staged.Do(ctx, s, take)
 	if p := h.Progress().Stage(); err == nil && p.Done < p.Size {
@@ -246,7 +247,7 @@ func (h whole) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part
 	return err
 }
 
-// worker carries out portions of any entry of the campaign.
+// worker processes portions of any entry of the campaign.
 type worker struct {
 	j   *job
 	all []campaign.Worker // one for each entry
@@ -264,7 +265,7 @@ func workers(j *job) (all []campaign.Worker, err error) {
 	return all, nil
 }
 
-// Make carries out a range of positions of a stage.
+// Make processes a range of positions of a stage and returns the result.
 func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64) ([]byte, error) {
 	name, stage, _ := strings.Cut(s.Name, between)
 	for i, e := range w.j.order.Entries {

@@ -175,8 +175,7 @@ func TestAnotherUserLearnsNothingChangesNothingAndRunsNothing(t *testing.T) {
 	x.preparesFolders(t)
 }
 
-// tries carries out an attack. The attack must fail with the error that it specifies, and must print none of the
-// secrets.
+// tries performs an attack. The attack must fail with the error that it specifies, and must print none of the secrets.
 func (x *attacker) tries(one attack, secrets ...string) {
 	x.t.Helper()
 	got := x.gets(one.script, one.args...)

@@ -88,8 +88,8 @@ func (p *place) serve(folder string) (err error) {
 	return p.connect()
 }
 
-// trust makes the place use the given access to a server. The test binaries listed there may be executed in addition to
-// those of --binary.
+// trust makes p use the given access to a server. In addition to the test binaries listed in a, it permits those of
+// --binary.
 func (p *place) trust(a *access.Server) {
 	binaries := p.access.Binaries
 	p.access = *a
@@ -101,7 +101,7 @@ func (p *place) connect() (err error) {
 	return err
 }
 
-// find is like reach, but starts the server of a folder if it is not running.
+// find is like reach, but if the embedded server of the campaign's folder is not running, it starts the server.
 func (p *place) find() error {
 	err := p.reach()
 	if errors.Is(err, errAway) {

@@ -123,7 +123,8 @@ func commandOf(kind string) string {
 	return kind
 }
 
-// positions describes lost positions for a message. The positions of an exploration are seeds.
+// positions describes lost positions in words for a message. The positions of an exploration are seeds, so it names the
+// seeds.
 func (j *job) positions(l queue.Loss) string {
 	for i, e := range j.order.Entries {
 		x, ok := j.subjects[i].(*exploration)

@@ -157,9 +157,9 @@ func (k *crew) next(ctx context.Context, given string) (string, error) {
 	return "", nil
 }
 
-// run starts the workers, and replaces each one that dies. Each worker is a separate process. A position that crashes
-// its process therefore does not crash other workers. run returns when the campaign is over, ctx is done, or the
-// workers cannot work.
+// run starts the workers, and replaces each one that dies. Each worker is a separate process, so a run that crashes its
+// process does not crash the other workers. run returns when the campaign is over, ctx is done, or the workers cannot
+// work.
 func (k *crew) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -288,9 +288,9 @@ func (k *crew) work(ctx context.Context) error {
 	return k.workAndCoordinate(ctx, h, &worker{j, all}, id)
 }
 
-// workAndCoordinate does the work of the campaign, and coordinates the campaign if no other process does. The
-// coordinator opens the campaign a second time, because it must not share its subjects with the worker: a subject
-// stores what a search finds.
+// workAndCoordinate does the work of the campaign, and coordinates the campaign if no other process does. It opens the
+// campaign a second time for the coordinator, because worker and coordinator must not share subjects: a subject stores
+// what a search finds.
 func (k *crew) workAndCoordinate(ctx context.Context, h *queue.Hand, w *worker, id string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -92,8 +92,9 @@ recording ends do not count.`,
 	return c
 }
 
-// check reads, judges and reports. It collects garbage more often than the other commands do. A whole history is kept
-// in memory, and with infrequent collections the process would need several times the history's size.
+// check reads a history, judges it and reports the result. It collects garbage more often than the other commands do. A
+// whole history is kept in memory, and with infrequent collections the process would need several times the history's
+// size.
 func (r *recorded) check(paths []string) error {
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
 	run, err := r.read(paths)

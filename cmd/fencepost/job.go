@@ -130,7 +130,8 @@ func (j *job) conclude(runs *search.Result) error {
 	return j.Emit(d, standing)
 }
 
-// summary repeats the runs worth showing, because a runner's history is valid only until its next run.
+// summary returns the report of the runs. It repeats the runs worth showing, because a runner's history is valid only
+// until its next run.
 func (j *job) summary(runs *search.Result) (*search.RunsReport, error) {
 	s := j.scenario
 	many := &search.RunsReport{Result: runs, Subject: s, Repeat: j.repeatAll()}

@@ -15,8 +15,8 @@ type fileKind uint8
 
 const (
 	webPage fileKind = iota // HTML or XML; a comment at the end contains the hash of the rest
-	// A file in the OpenMetrics format. Its syntax does not allow the comment that ends a webPage. The program
-	// recognizes its own file by the label "scenario", which each sample has.
+	// A file in the OpenMetrics format. This format does not allow a comment such as the one at the end of a webPage.
+	// The program recognizes its own file by the label "scenario", which each sample has.
 	metrics
 )
 
@@ -62,8 +62,7 @@ func (f *Files) claim(flag, path string, kind fileKind) error {
 	return nil
 }
 
-// open resolves a path. It returns an error if the path belongs to a folder or to a file that this program has not
-// written.
+// open resolves a path. It returns an error if the path is a folder, or a file that this program has not written.
 func (f *Files) open(path string, kind fileKind) (real string, err error) {
 	if real, err = filepath.Abs(path); err != nil {
 		return "", err

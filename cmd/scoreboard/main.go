@@ -44,8 +44,8 @@ func main() {
 	}
 }
 
-// renew explores the rows with the given names, or all rows. It writes their results and the pages that are made from
-// all results.
+// renew explores the scoreboard rows with the given names, or all rows. It writes their results and the pages that are
+// made from all results.
 func renew(ctx context.Context, names []string, out io.Writer) error {
 	rows, err := scoreboard.Rows(os.DirFS(room))
 	if err != nil {
@@ -117,7 +117,8 @@ type exploration struct {
 	files  map[string][]byte // of the findings, by their paths relative to the folder
 }
 
-// family explores the row's lock under one family of faults. It shrinks each finding that no earlier family has shown.
+// family explores the lock of the scoreboard row under one family of faults. It shrinks each finding that no earlier
+// family has shown.
 func (x *exploration) family(ctx context.Context, name string) error {
 	file := filepath.Join(room, filepath.FromSlash(x.row.Folder()), name+".yaml")
 	s, guest, err := task.OpenWith(file, "", x.row.Client)

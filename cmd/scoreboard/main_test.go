@@ -43,7 +43,8 @@ func copied(t *testing.T) string {
 	return dir
 }
 
-// TestARowThatCannotBeRunKeepsItsResult renews a row in a copy of the repository, where its library is not installed.
+// TestARowThatCannotBeRunKeepsItsResult tries to rerun a scoreboard row in a copy of the repository in which the
+// library for that row is not installed. The row must keep its old result.
 func TestARowThatCannotBeRunKeepsItsResult(t *testing.T) {
 	copied(t)
 	result := filepath.Join(room, "libraries", "redis-py", "result.json")
@@ -87,7 +88,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestAnInterruptLeavesARowAsItWas renews a row after an interrupt.
+// TestAnInterruptLeavesARowAsItWas tries to rerun a scoreboard row after an interrupt. No file may change.
 func TestAnInterruptLeavesARowAsItWas(t *testing.T) {
 	testkit.Needs(t, "/usr/bin/python3")
 	dir := copied(t)

@@ -110,7 +110,7 @@ func (t *Guest) Close() {
 	}
 }
 
-// Stop ends the runs of programs that are under way. It may be called on any goroutine.
+// Stop ends all runs of programs that are in progress. It may be called on any goroutine.
 func (t *Guest) Stop() {
 	if t != nil && t.programs != nil {
 		t.programs.Stop()

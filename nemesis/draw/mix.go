@@ -128,7 +128,7 @@ func For(ttl time.Duration) Mix {
 }
 
 // allows reports whether the durations of a fault lie within the mix's ranges. The fault need not have been drawn. A
-// range that has its default value for the TTL imposes no limit, because a fault that was moved to the time of an event
+// range that equals the default for the TTL imposes no limit, because a fault that was moved to the time of an event
 // may be shorter or longer.
 func (m *Mix) allows(f nemesis.Fault) bool {
 	usual := For(m.ttl)
@@ -188,7 +188,7 @@ func (m *Mix) check() error {
 	return nil
 }
 
-// Limits of a mix.
+// Limits on the settings of a mix.
 const (
 	MaxFaults = 1000      // maximum number of faults in one draw
 	MaxWeight = 1_000_000 // maximum weight of a kind, so that the sum of all weights fits into an int32

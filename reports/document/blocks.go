@@ -159,7 +159,7 @@ type Total struct {
 	Tone  Tone
 }
 
-// tone returns the tone in which the number is shown.
+// tone returns the tone in which the number is shown. A count of 0 is always plain.
 func (t Total) tone() Tone {
 	if t.Count == 0 {
 		return Plain

@@ -24,7 +24,7 @@ type Described struct {
 // them for the schema. Their values are numbers, and they are printed before the fields.
 type keyed interface{ Keys() []Key }
 
-// Key is an additional key of a struct that implements keyed. Its value is a number.
+// Key is an additional key in the JSON object of a struct that implements keyed. Its value is a number.
 type Key struct {
 	Name    string
 	Decimal bool   // whether the number may have a fraction

@@ -34,7 +34,7 @@ type Case struct {
 	Story   string // what happened, in several lines; may be empty
 }
 
-// summary returns the verdict, followed by what happened.
+// summary returns the verdict, the headline and the note of the suite as one text.
 func (s *Suite) summary() string {
 	if s.Verdict == "" || s.Headline == "" {
 		return s.Verdict + s.Headline

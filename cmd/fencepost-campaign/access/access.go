@@ -32,7 +32,7 @@ type Server struct {
 	// a trusted authority is accepted.
 	Certificate string `json:"certificate,omitempty"`
 	Listen      string `json:"listen,omitempty"` // where an embedded server was told to listen, as host:port
-	// Binaries lists the SHA-256 sums, in hex, of the test binaries that may be executed here.
+	// Binaries lists the SHA-256 sums, in hex, of the test binaries that may be executed on this machine.
 	Binaries []string `json:"binaries,omitempty"`
 
 	Creds string `json:"creds,omitempty"` // path of a file; empty: none (also for the fields below)

@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/access"
 )
 
-// keyFile contains the private key of the server. Only its owner may read it.
+// keyFile contains the private key of the server. Only the owner of the file may read it.
 const keyFile = "key.pem"
 
 // certificate returns the certificate of the server in a folder, with its key. The argument before contains the

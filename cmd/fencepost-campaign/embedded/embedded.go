@@ -66,8 +66,8 @@ type Options struct {
 	Listen   string // host:port; empty: the previous address, or else Loopback
 	MaxStore int64  // in bytes; 0: as much as fits on the disk
 
-	// Notice, if set, is called from another goroutine with a notice for the user: that the server cannot store, or
-	// that it can again.
+	// Notice, if set, is called from another goroutine with a notice for the user: that the server cannot store
+	// messages, or that it can store them again.
 	Notice func(string)
 }
 

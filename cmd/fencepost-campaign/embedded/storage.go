@@ -29,7 +29,7 @@ const (
 // the largest message.
 const room = maxPayload
 
-// watch restarts the server whenever it has stopped storing, until ctx is done.
+// watch restarts the server whenever it has stopped storing messages. It returns when ctx is done.
 func (s *Server) watch(ctx context.Context) {
 	defer close(s.watched)
 	pause := lookEvery

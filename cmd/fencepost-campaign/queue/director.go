@@ -92,14 +92,14 @@ type StageProgress struct {
 	Done uint64 `json:"done"` // number of positions that have a result, or are lost
 	Lost uint64 `json:"lost"` // number of positions in Done that gave no result
 	Size uint64 `json:"size"`
-	// Due is the number of positions that count. These are all positions or, if the stage was stopped early, the
-	// positions that had a result at that time.
+	// Due is the number of positions that need a result. These are all positions or, if the stage was stopped early,
+	// the positions that had a result at that time.
 	Due uint64 `json:"due"`
 	// Ended is the reason why the stage was stopped early, or "" if it was not.
 	Ended string `json:"ended,omitempty"`
 }
 
-// Lacking returns the number of positions that count (see Due) and have no result yet. In a finished campaign, these
+// Lacking returns the number of positions that need a result (see Due) and have none yet. In a finished campaign, these
 // are positions whose results the server has lost.
 func (s StageProgress) Lacking() uint64 { return s.Due - s.Done }
 
@@ -111,7 +111,7 @@ type Loss struct {
 	Why   string `json:"why"`
 }
 
-// mostLost is the maximum number of losses that Progress lists.
+// mostLost is the maximum number of lost ranges of positions that Progress lists.
 const mostLost = 100
 
 // Complete reports whether every position of the stage gave a result.
@@ -165,9 +165,8 @@ type fold struct {
 	at      int     // the stage's index in progress.Stages
 }
 
-// Do carries out all positions of a stage, as campaign.Hands requires. It also returns nil if the stage was stopped
-// early. If the Director only reads stored results, Do returns nil even if some are missing. Progress reports these
-// cases.
+// Do performs all work of a stage, as campaign.Hands requires. It also returns nil if the stage was stopped early. If
+// the Director only reads stored results, Do returns nil even if some are missing. Progress reports these cases.
 func (d *Director) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part) error) error {
 	f := &fold{Director: d, Stage: s, key: token(s.Name), take: take, due: covered{{0, s.Size}}, next: 1}
 	if err := f.declare(ctx); err != nil {
@@ -288,7 +287,7 @@ func (f *fold) step(ctx context.Context) (over bool, err error) {
 	return false, f.give(ctx)
 }
 
-// part passes the next stored result (a part) to the search, if there is one, and reports whether there was one.
+// part passes the next stored result to the search, if there is one, and reports whether there was one.
 func (f *fold) part(ctx context.Context) (found bool, err error) {
 	if f.next == 0 {
 		return false, nil
@@ -388,8 +387,8 @@ func (f *fold) over(ctx context.Context) (bool, error) {
 	return f.over(ctx)
 }
 
-// finish ends the stage with the results that were counted, unless another coordinator has already ended it. It also
-// removes the portions of the stage from the queue.
+// finish ends the stage with the results that have been counted so far, unless another coordinator has already ended
+// it. It also removes the portions of the stage from the queue.
 func (f *fold) finish(ctx context.Context, reason string) error {
 	text, err := json.Marshal(ending{reason, f.covered})
 	if err != nil {

@@ -10,7 +10,7 @@
 //   - an object store fencepost_NAME: the files that workers run, and large values, each named by the checksum of its
 //     content;
 //   - a work queue fencepost_NAME_work: one message for each portion (a range of positions in a stage of the search)
-//     that is still to be carried out;
+//     that a worker still has to process;
 //   - a stream fencepost_NAME_parts: the result of each portion, which is called its part, under a subject of its own.
 //
 // Goals: each portion counts once, however often it was delivered. Each subject of the stream accepts only one message,

@@ -29,7 +29,7 @@ func CheckName(name string) error {
 		"use at most 63 lower-case letters, digits and hyphens, and do not start with a hyphen", name)
 }
 
-// These are the two kinds of subjects: for portions that have yet to be carried out, and for their results (parts).
+// These are the two kinds of subjects: for portions that workers still have to process, and for their results (parts).
 const (
 	work  = "work"
 	parts = "parts"

@@ -240,8 +240,8 @@ func TestACampaignComesToWhatOneProcessDoes(t *testing.T) {
 	}
 }
 
-// If a worker dies at any position, other workers carry out the portion that it had begun. If a coordinator dies,
-// another process takes over.
+// No matter when a worker dies, another worker takes over the portion that it had begun. If a coordinator dies, another
+// process takes over its work.
 func TestWhoeverDiesIsReplaced(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})

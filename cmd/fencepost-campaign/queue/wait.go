@@ -72,7 +72,7 @@ func (w *wait) wait(c *Campaign, why string) {
 	}
 }
 
-// end records that the request does not wait any more.
+// end records that the request is no longer waiting.
 func (w *wait) end() {
 	if w.c == nil {
 		return

@@ -59,7 +59,7 @@ func (h *Hand) Refuse(ctx context.Context, why error) error {
 // fetchFor is how long a worker waits for a portion before it checks whether the campaign is over.
 const fetchFor = 2 * time.Second
 
-// Work carries out portions until the campaign is over, and then returns nil. It returns an error if the campaign has
+// Work processes portions until the campaign is over, and then returns nil. It returns an error if the campaign has
 // failed or ctx is done.
 func (h *Hand) Work(ctx context.Context, w campaign.Worker) error {
 	defer h.leave(ctx)
@@ -130,7 +130,7 @@ func (h *Hand) fetch(ctx context.Context) (m jetstream.Msg, err error) {
 	return m, err
 }
 
-// portion does the work of the portion that a message names, and stores the result.
+// portion processes the portion that a message names, and stores the result.
 func (h *Hand) portion(ctx context.Context, w campaign.Worker, m jetstream.Msg) error {
 	s, p, err := h.read(ctx, m)
 	if err != nil {
@@ -208,7 +208,7 @@ func (h *Hand) read(ctx context.Context, m jetstream.Msg) (*campaign.Stage, port
 // errEnded stops the work on a portion because its stage was ended.
 var errEnded = errors.New("the stage was ended")
 
-// make carries out a portion. Meanwhile it tells the server that the portion is in progress.
+// make processes a portion. Meanwhile it tells the server that the portion is in progress.
 func (h *Hand) make(ctx context.Context, w campaign.Worker, m jetstream.Msg, s *campaign.Stage,
 	p portion) (value []byte, err error) {
 	h.Doing = fmt.Sprintf("%s %d to %d", s.Name, p.first, p.end()-1)
