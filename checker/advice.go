@@ -76,9 +76,9 @@ const (
 	noneKnown = "The checker knows no remedy against this."
 )
 
-// remedy returns the advice that fits. It omits advice that is already followed, advice for other kinds of locks, and
-// advice against other faults. It marks advice that may already be followed. If the service is unknown, remedy assumes
-// that it has several servers.
+// remedy returns the advice that applies to the situation. It omits advice that is already followed, advice for other
+// kinds of locks, and advice against other faults. It marks advice that may already be followed. If the service is
+// unknown, remedy assumes that it has several servers.
 func remedy(s *situation) string {
 	kind := cmp.Or(s.Service, history.Redlock).Kind()
 	var fit, unsure []string

@@ -111,8 +111,8 @@ func (t *judge) madeEmpty(n int32) []*trace.Fault {
 	return nil
 }
 
-// upTo returns l, but with lateness measured to the moment the client sent its late request, not to the moment the
-// request took effect. If the late action was not a request, it returns l unchanged.
+// upTo returns a copy of l in which the lateness is measured up to the moment when the client sent its late request,
+// not up to the moment when the request took effect. If the late action was not a request, upTo returns l unchanged.
 func (l lateness) upTo(calls []pending) lateness {
 	for _, c := range calls {
 		if c.ret == l.left && c.ret != trace.Open {
@@ -207,8 +207,7 @@ func (t *judge) missedBeat(l lateness, calls []pending) *trace.Fault {
 	})
 }
 
-// holdsAnother reports whether the client of grant n was in another section of the same lock when it released grant n.
-// It must be called in the order of the releases.
+// pending is a read, write, extension or release of a grant, from its call to its return.
 type pending struct {
 	f         history.F
 	call, ret int // ret is Open if it never returned
@@ -349,7 +348,7 @@ func (t *judge) hanging(l lateness, c *pending) []*trace.Fault {
 		})
 }
 
-// parting returns those faults of the list that kept an extension from reaching the servers: together, they cut off so
+// parting returns those of the given faults that kept an extension from reaching the servers: together, they cut off so
 // many servers that no quorum was left. It takes the faults that affect the most servers first. If the remaining faults
 // alone would also have cut off enough servers, it adds those that were needed for that, and so on. If all faults
 // together do not cut off enough servers, it returns the whole list.

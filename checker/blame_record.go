@@ -56,8 +56,8 @@ func (t *judge) miscounted(c *clash, r *record) []*trace.Fault {
 			delays = append(delays, d)
 		}
 	}
-	// The client subtracts the time that has elapsed since its request, so a delay alone does not make it trust the
-	// lease for too long. A clock that ran slow or was set back does.
+	// The client subtracts the time that has elapsed since its request. So it trusts the lease for too long only if its
+	// clock ran slow or was set back; a delay alone is not enough.
 	if t.History.Header.Applies(history.ElapsedCheck) {
 		clocks := slices.DeleteFunc(slices.Clone(delays), func(d delay) bool { return !d.fault.Does.IsClock() })
 		if faults := enoughOf(t.excess(l), clocks); faults != nil {

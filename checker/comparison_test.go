@@ -50,8 +50,9 @@ header servers=server-1 quorum=1 ttl=10s service=%s measures=%s unknown=%s
 }
 
 // knows returns two facts: whether it is known that the owner was compared, and whether it is known that the owner was
-// not compared. The recorded check of the request decides. If there is none, the known measures of the lock decide. A
-// measure concerns the release or the extension, so it does not show how a Redis lock sets its key.
+// not compared. The recorded check of the request decides. If there is none, the safety measures that are known to be
+// applied decide. Such a measure concerns the release or the extension, so it does not show how a Redis lock sets its
+// key.
 func (x *trespassing) knows() (compared, not bool) {
 	switch {
 	case x.checked != "":

@@ -194,9 +194,9 @@ func (t *judge) isKeyOf(e *history.Event, lock int32, u history.Process) bool {
 	return e.Lock == t.Locks[lock].Name && t.Unit(e.Process) == u
 }
 
-// follow finds out when the victim's key disappeared from the server that was counted, or from the server that replaced
-// it after a failover. It prefers the last disappearance before the other key was set. If the victim's key still
-// existed then (as in a queue), follow looks for a disappearance before the later grant.
+// follow finds out when the victim's key disappeared from the server whose answer was counted, or from the server that
+// replaced it after a failover. It prefers the last disappearance before the other key was set. If the victim's key
+// still existed then (as in a queue), follow looks for a disappearance before the later grant.
 func (t *judge) follow(c *clash, u history.Process, r *record) {
 	from, other := r.set[r.victim], r.set[1-r.victim]
 	owner := t.History.Events[from].Of

@@ -65,7 +65,7 @@ func Evidence(h *history.History, most int, preferred ...history.Lock) (all []Lo
 	return all, left
 }
 
-// drawable reports whether there are updates to draw, and not too many of them.
+// drawable reports whether a diagram of the updates can be drawn: there are some, but not too many.
 func drawable(updates []linear.Update) bool {
 	return len(updates) > 0 && len(updates) <= trace.MaxUpdates
 }

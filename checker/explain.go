@@ -32,7 +32,8 @@ func (f *Finding) holds(seen string)    { f.Outcome, f.Explanation = Holds, seen
 // Each examination may require another pass over the history.
 const mostBreaches = 100
 
-// examined notes in the explanation that only the first breaches were examined, if there may be more.
+// examined says in the explanation that only the first breaches were examined. It does nothing if there are no more
+// breaches than that.
 func (f *Finding) examined(more bool) {
 	if more {
 		f.Explanation += sentence(" Only the first %d such overlaps were examined for their causes.", mostBreaches)

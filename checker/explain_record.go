@@ -182,7 +182,8 @@ func (t *judge) lapseStory(c *clash, r *record, key string) string {
 		t.faultText(t.miscounted(c, r)...))
 }
 
-// keptLast returns the position at which the owner of the victim's key last set or extended it before the record.
+// keptLast returns the position at which the owner of the victim's key last set or extended the key before position
+// r.at.
 func (t *judge) keptLast(r *record) int {
 	set := r.set[r.victim]
 	return max(t.LastKept(t.changeAt(r.at, t.History.Events[set].Of)), set)

@@ -23,7 +23,7 @@ const (
 	NotAskedClocks         // the history states a clock error, but porcupine assumes exact times
 	NotAskedTooMany        // a part has more sections than porcupine can be asked about at once
 	Unfinished             // porcupine ran out of steps
-	// only from the interval check: the answer depends on something that the history does not record exactly
+	// returned only by the interval check: the answer depends on something that the history does not record exactly
 	Open
 	Allowed // no two sections of one lock overlap, except shared ones
 	Refuted // two sections of one lock overlap
@@ -78,9 +78,10 @@ func (j Judges) String() string {
 	return "porcupine: " + j.Porcupine.String() + "; interval check: " + j.Interval.String()
 }
 
-// bothJudges asks both judges about every lock, and stores their answers in t.answers. If they disagree about a lock,
-// it returns their answers about that lock. Otherwise it returns their answers about the lock whose sections overlap
-// first in the history. If no sections overlap, it returns porcupine's first answer that is not Allowed.
+// bothJudges obtains the answers of both judges for every lock, and stores them in t.answers. If the judges disagree
+// about a lock, it returns their answers about that lock. Otherwise it returns their answers about the lock whose
+// sections overlap first in the history. If no sections overlap, it returns porcupine's first answer that is not
+// Allowed.
 func (t *judge) bothJudges() (all Judges, overlaps []clash, more bool) {
 	t.parts.Renew(t.Permits())
 	t.answers = t.answers[:0]
@@ -105,8 +106,8 @@ func (t *judge) bothJudges() (all Judges, overlaps []clash, more bool) {
 	return all, overlaps, more
 }
 
-// judgesOf asks porcupine about a lock. The argument overlap says whether the interval check found overlapping sections
-// of that lock.
+// judgesOf calls porcupine for a lock and returns the answers of both judges. The argument overlap says whether the
+// interval check found overlapping sections of that lock.
 func (t *judge) judgesOf(n int, overlap bool) (j Judges) {
 	if j.Interval = Allowed; overlap {
 		j.Interval = Refuted

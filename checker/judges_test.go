@@ -142,7 +142,7 @@ func inTurn(n int, together bool) *history.History {
 	return h
 }
 
-// TestPorcupineIsAskedInParts uses more sections than porcupine can be asked about at once. If nobody is inside at some
+// TestPorcupineIsAskedInParts uses more sections than one call to porcupine can check. If nobody is inside at some
 // instants, the sections are divided there, and both judges judge them. If there are no such instants, only the
 // interval check judges.
 func TestPorcupineIsAskedInParts(t *testing.T) {

@@ -101,9 +101,9 @@ func (l Law) AtEnd() bool { return l.row().atEnd }
 // Promise describes what a lock must guarantee, whatever faults occur.
 type Promise struct {
 	Laws []Law
-	// Availability extends the promise of deadlock-freedom to runs in which too few servers remain permanently. No lock
-	// can make progress in such a run, but a user can prevent it with more servers. The extension must therefore be
-	// requested explicitly.
+	// Availability extends the promise of deadlock-freedom to runs in which so many servers are lost permanently that
+	// no quorum remains. No lock can make progress in such a run, but a user can prevent it with more servers. The
+	// extension must therefore be requested explicitly.
 	Availability bool
 }
 

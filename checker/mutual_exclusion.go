@@ -99,7 +99,8 @@ func (t *judge) unseenEnd() string {
 	return ""
 }
 
-// leasesUnknown reports whether the history does not show if the leases of two clashing sections overlap.
+// leasesUnknown reports whether the history does not contain enough to tell whether the leases of two clashing sections
+// overlap.
 func (t *judge) leasesUnknown(c *clash) bool {
 	members := c.members()
 	for i, s := range members {

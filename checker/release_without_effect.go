@@ -18,7 +18,8 @@ func (t *judge) unreleased() (all []trace.Handback) {
 }
 
 // obstructed reports whether a fault could have prevented a release at some time after the call of its acquire. Clock
-// faults never do. Faults of links between servers count only if a server needs others to carry out the release.
+// faults never prevent a release. Faults of links between servers count only if a server needs other servers to process
+// the release.
 func (t *judge) obstructed(r *trace.Handback) bool {
 	g := &t.Grants[r.Grant]
 	header := &t.History.Header

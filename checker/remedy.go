@@ -12,7 +12,7 @@ const (
 	// leaseOfKubernetes is the rule for the lease duration under which two leaders never overlap.
 	leaseOfKubernetes = "Make the lease duration longer than the sum of the renew deadline, " +
 		"the retry period and the timeout of a request, by as much as the fastest clock gains on the slowest."
-	// undoTry and findNode are for a client whose own earlier request set the key that it now waits for.
+	// undoTry and findNode are advice for a client whose own earlier request set the key that it now waits for.
 	undoTry = "After an acquire that failed, undo what it may have done before asking again: " +
 		"delete its key, or the hold that it counted."
 	findNode = "After a connection broke, look for an existing node of the same client before creating another: " +

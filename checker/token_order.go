@@ -133,8 +133,8 @@ func (t *judge) tokenStory(f *Finding, a, b *trace.Grant) {
 	found.violated(t, cause, story, []int{a.OK, b.OK})
 }
 
-// deposedGrant looks for a key of one of two grants that was set by a deposed master: another server had already
-// replaced it as the master of its group. It returns the record of that key, or nil if there is none.
+// deposedGrant looks for a key that belongs to one of two grants and was set by a deposed master: another server had
+// already replaced it as the master of its group. It returns the record of that key, or nil if there is none.
 func (t *judge) deposedGrant(a, b *trace.Grant) *history.Event {
 	for _, at := range t.Keys {
 		e := &t.History.Events[at]

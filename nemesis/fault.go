@@ -102,8 +102,8 @@ type Trigger struct {
 	// exception: a Pause after an answer begins when the client has the answer but has not sent its next request yet.
 	// The zero Message means that no message triggers the fault.
 	Message Message
-	// SaidAt means that the trigger was written with "at" and not with "after". With a Message, "at" means when it
-	// leaves and "after" means when it arrives. With a Point, both mean the same.
+	// SaidAt means that the trigger was written with "at" and not with "after". For a Message, "at" means the instant
+	// at which the message leaves, and "after" the instant at which it arrives. For a Point, both mean the same.
 	SaidAt bool
 }
 

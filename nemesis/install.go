@@ -139,8 +139,8 @@ func (s *striker) schedule(d time.Duration, f func()) {
 	})
 }
 
-// recordLate records a fault that delays one message. It begins when the message is sent and lasts as long as the
-// delay.
+// recordLate records a fault that delays one message. The fault begins when the message is sent and lasts as long as
+// the delay.
 func (s *striker) recordLate() {
 	s.record(history.Invoke)
 	s.schedule(s.By, func() { s.record(history.OK) })

@@ -138,7 +138,7 @@ func (p *parser) require(words []string) {
 	}
 }
 
-// unexpected fails at the next token, with a message that lists the alternatives tried there.
+// unexpected reports an error at the next token. The message lists the alternatives that were tried there.
 func (p *parser) unexpected() {
 	found, meant := p.peek(), ""
 	var near []string

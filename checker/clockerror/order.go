@@ -20,8 +20,8 @@ type token struct {
 }
 
 // tokensOf lists the grants of a lock that have a token, in the order in which their acquires returned. If sure is
-// true, asked is the earliest possible time and ok is the latest. Otherwise, asked is the latest and ok is the
-// earliest.
+// true, the fields asked and ok of each element are the earliest possible time of the request and the latest possible
+// time of the return. Otherwise, they are the latest and the earliest.
 func tokensOf(t *trace.Trace, l *trace.LockTrace, sure bool) (all []token) {
 	for _, n := range l.Grants {
 		g := &t.Grants[n]

@@ -167,8 +167,8 @@ func firstOf(t *trace.Trace, spans []trace.Span, sections bool) (i, j int, found
 // Certain returns groups of spans that violate mutual exclusion whatever the true clock errors are, in the order of
 // trace.Interval.Crowds. The parameter most limits their number. With one permit, a pair that certainly clashes also
 // clashes by the recorded times. Of the pairs that clash by these times, only the first ones are examined, up to the
-// limit. But the first pair that certainly clashes is always found. With several permits, there is one group for each
-// last span that has any.
+// limit. But the first pair that certainly clashes is always found. With several permits, there is at most one group
+// for each span that is the last of a group.
 func Certain(t *trace.Trace, spans []trace.Span, most int, sections bool) (certain [][]int) {
 	if t.Permits() > 1 {
 		return certainCrowds(t, spans, most, sections)
@@ -266,7 +266,7 @@ func newCertainty(t *trace.Trace, spans []trace.Span, sections bool) *certainty 
 	return c
 }
 
-// Until the subscription ends, Tell answers processes that ask why the server does not store messages.
+// clash reports whether two spans clash whatever the true clock errors are.
 func (c *certainty) clash(i, j int) bool {
 	a, b := &c.at[i], &c.at[j]
 	if a.process == b.process {

@@ -102,8 +102,8 @@ func Waits(t *trace.Trace, violated bool, _ int) string {
 		"this is recorded by the clocks of many processes, which may be off by " + h.OffBy() + "."
 }
 
-// quietFor reports whether nothing else happened while the first stuck waiter was stuck. The time examined is limit
-// plus a margin for the clock errors.
+// quietFor reports whether nothing else happened in the history while the first stuck waiter was stuck. It examines a
+// period whose length is limit plus a margin for the clock errors.
 func quietFor(t *trace.Trace, limit history.Time) bool {
 	margin := 2 * t.History.Header.ClockError
 	s, found := t.FirstStuck(limit + 2*margin)

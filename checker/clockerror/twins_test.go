@@ -42,9 +42,9 @@ func grants(r *rand.Rand, n int) *history.History {
 }
 
 // overlapsByPairs lists all pairs of spans that overlap, by comparing each pair. If sure is true, each span lasts only
-// as long as is known, and two spans must overlap by more than both clock errors. Otherwise, each lasts as long as
-// possible, and two spans may even be apart by as much as both clock errors. Events of one process are in the order in
-// which they were recorded.
+// as long as is known, and two spans must overlap by more than the sum of both clock errors. Otherwise, each lasts as
+// long as possible, and two spans may even be apart by that sum. Events of one process are in the order in which they
+// were recorded.
 func overlapsByPairs(t *trace.Trace, spans []trace.Span, sections, sure bool) (pairs [][]int) {
 	at := func(s trace.Span) (from, to int64) {
 		g := &t.Grants[s.Grant]

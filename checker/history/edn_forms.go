@@ -11,7 +11,7 @@ import (
 // errCut means that the text ends in the middle of an operation, or before the bracket around all operations is closed.
 var errCut = errors.New("the file ends in the middle of the history")
 
-// Limits on one operation. They bound the memory that any input can cost.
+// Limits on one operation. They limit the memory that any input can consume.
 const (
 	maxForm  = 1 << 20 // in bytes
 	maxDepth = 100     // number of nested brackets

@@ -147,7 +147,7 @@ const (
 var checkNames = [...]string{CheckedNothing: "nothing", CheckedPresence: "presence", CheckedValue: "value",
 	CheckedLapse: "lapse", CheckedScore: "score", CheckedEarlyScore: "early-score", CheckedWatched: "watched"}
 
-// IsScore reports whether the check is of the score of a member of a sorted set.
+// IsScore reports whether the request checked the score of a member of a sorted set.
 func (c Check) IsScore() bool { return c == CheckedScore || c == CheckedEarlyScore }
 
 // String returns the word that stands for c in a history file, or "" if the check is not recorded.
@@ -190,7 +190,8 @@ type Event struct {
 	// queue. It is the field of a hash, the member of a sorted set, the name of a znode, or one of the keys that a
 	// library derives from a lock. Each member has its own owner.
 	Member string
-	// By is the attempt whose request set, extended or deleted the key. It is empty if no request did (expiry, crash).
+	// By is the attempt whose request set, extended or deleted the key. It is empty if no request did, for example if
+	// the key expired or was lost in a crash.
 	By Attempt
 	// Sent, in key-* events, is the time at which the request of the attempt By left its client, or 0 if that is
 	// unknown.

@@ -25,7 +25,7 @@ type names [1 << 14]string
 // longestName is the maximum length in bytes of the strings that names keeps.
 const longestName = 64
 
-// intern returns the bytes as a string. It returns a stored string if it was seen recently.
+// intern returns the bytes as a string. If an equal string was seen recently, it returns that string.
 func (n *names) intern(raw []byte) string {
 	if len(raw) > longestName {
 		return string(raw)

@@ -44,7 +44,7 @@ type ServiceKind struct {
 	// again from the beginning.
 	Revisions bool
 	// Compared is what a request compares to find out who owns the lock. Shared is what two owners have in common if
-	// the comparison cannot distinguish them. If empty, they are "the owner" and "a value".
+	// the comparison cannot distinguish them. Empty fields stand for "the owner" and "a value".
 	Compared, Shared string
 }
 

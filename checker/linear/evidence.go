@@ -19,8 +19,8 @@ type Evidence struct {
 	info   porcupine.LinearizationInfo
 }
 
-// evidence runs the check on a model with a budget. It keeps the model without a budget for the drawing, which replays
-// steps and does not count them.
+// evidence runs the check on a model with a budget. For the diagram, it keeps the model without a budget, because
+// drawing replays steps that must not be counted.
 func evidence(full porcupine.Model, budgeted func(*budget) porcupine.Model, ops []porcupine.Operation) *Evidence {
 	b := budgetFor(len(ops), maxSteps)
 	result, info := porcupine.CheckOperationsVerbose(budgeted(&b), ops, 0)

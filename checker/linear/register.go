@@ -43,7 +43,7 @@ func Register(initial string, updates []Update) Answer {
 	return b.answer(porcupine.CheckOperations(model(initial, updateStep, &b), updateOperations(updates)))
 }
 
-// explained reports whether the updates already form a possible order: each finds the value that it read. If so,
+// explained reports whether the updates are already in a possible order: each finds the value that it read. If so,
 // porcupine need not search for an order.
 func explained(initial string, updates []Update) bool {
 	value, called, ok := initial, int64(math.MinInt64), true
@@ -59,8 +59,8 @@ func explained(initial string, updates []Update) bool {
 	return true
 }
 
-// RegisterEvidence does the same check as Register, and returns the orders that porcupine tried along with the answer,
-// so that a report can draw them.
+// RegisterEvidence does the same check as Register. In addition to the answer, it returns the orders that porcupine
+// tried, so that a report can draw them.
 func RegisterEvidence(initial string, updates []Update) *Evidence {
 	m := model(initial, updateStep, nil)
 	m.DescribeOperation = func(input, _ any) string { return input.(*Update).describe() }

@@ -29,7 +29,8 @@ func explainedByForce(state []int, left []Transaction) bool {
 }
 
 // TestTransactionsAgreeWithTheirDefinition tries every combination of three out of nine transactions on two registers.
-// Each is optional or not, and they overlap in time in five ways. The registers are initially empty or unknown.
+// Each transaction may be optional, and they overlap in time in five ways. The registers are initially empty or
+// unknown.
 func TestTransactionsAgreeWithTheirDefinition(t *testing.T) {
 	read := func(register, value int) Step { return Step{Register: register, Value: value} }
 	write := func(register, value int) Step { return Step{Register: register, Write: true, Value: value} }

@@ -2,7 +2,8 @@
 // histories of several machines. Under the strict reading, it drops releases that failed, because they released
 // nothing. It also resolves the nested acquires of one owner.
 //
-// Goals: the laws, the plots and the figures all use the same history, and need to know nothing about readings.
+// Goals: the laws, the plots and the metrics all use the same history. They need not know how failed releases and
+// nested acquires are interpreted.
 //
 // Non-goals: checking the history.
 package reading

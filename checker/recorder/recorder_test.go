@@ -286,8 +286,8 @@ func BenchmarkEvent(b *testing.B) {
 	}
 }
 
-// TestACopyOfAFileIsJudgedToItsEnd judges a service that was inside its section when its file ended. It is then unknown
-// whether the service stayed inside.
+// TestACopyOfAFileIsJudgedToItsEnd judges the history of a service that was inside its section when its file ended. It
+// is then unknown whether the service stayed inside.
 func TestACopyOfAFileIsJudgedToItsEnd(t *testing.T) {
 	part := func(name string, lines ...string) reading.Part {
 		h, err := history.Decode(strings.NewReader(`{"header":{"start":1,"clock_error":1}}` + "\n" +

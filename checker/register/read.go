@@ -321,7 +321,7 @@ func (t *reader) elements(text string) ([]string, bool) {
 	return l.elements, l.ok
 }
 
-// value returns the normal form of a value, or none for an empty text.
+// value returns the normal form of a value, or the constant none for an empty text.
 func (t *reader) value(text string) string {
 	if text == "" {
 		return none

@@ -14,9 +14,9 @@ func (r *reading) cause(a, b *window) string {
 	return cause
 }
 
-// decide finds out why two windows overlap. It examines each server that both windows counted. A record on each of
-// these servers shows why; the latest of these records decides. decide also reports whether that record is about the
-// key of window a.
+// decide finds out why two windows overlap. For each server that both windows counted, it finds the record that shows
+// the reason; the latest of these records decides. decide also reports whether that record is about the key of window
+// a.
 func (r *reading) decide(a, b *window) (cause string, ofA bool) {
 	counted := [2][]history.Process{r.counted(a), r.counted(b)}
 	if r.keylessLock(a.lock) {
@@ -49,8 +49,8 @@ func (r *reading) decide(a, b *window) (cause string, ofA bool) {
 	return cause, ofA
 }
 
-// counted returns the servers whose answers the client counted for the grant of window w. If another client passed on
-// the key or the list element that the window depends on, this is the server that stored it.
+// counted returns the servers whose answers the client counted for the grant of window w. If the window depends on a
+// key or a list element that another client passed on, the result is only the server that stored it.
 func (r *reading) counted(w *window) []history.Process {
 	if given := r.passedOn(w); given >= 0 {
 		return []history.Process{r.Events[given].Process}
@@ -302,7 +302,7 @@ func (r *reading) oneService() bool {
 	return len(r.Header.Groups) > 0 && len(r.Header.Groups) < r.Header.Quorum
 }
 
-// isQuorum reports whether these servers can together grant a lock. servers contains one server of each group.
+// isQuorum reports whether the given servers can together grant a lock. The list must contain one server of each group.
 func (r *reading) isQuorum(servers []history.Process) bool { return len(servers) >= r.Header.Quorum }
 
 // record finds the record, in one group of servers, that shows why two windows overlap. A window depends on the key
@@ -434,8 +434,8 @@ func (r *reading) setter(i int) history.Attempt {
 	return r.Events[i].Of
 }
 
-// deposed reports whether the last failover before position i that involved the server of the event at i had replaced
-// this server as master.
+// deposed reports whether the server of the event at position i had been replaced as master: the last failover before i
+// that involved this server made another server the master.
 func (r *reading) deposed(i int) bool {
 	p, was := r.Events[i].Process, false
 	for _, f := range r.faults {
@@ -497,7 +497,8 @@ func (r *reading) sentBefore(victim *window, gone *history.Event) bool {
 }
 
 // sessionEnded reports whether a fault ended the process's session and no other key of the process has expired since
-// then. A session ends with all its keys, so keys that expire at the same time as this one do not count.
+// then. A session ends with all its keys, so keys that expire at the same time as the key of the event at position gone
+// do not count.
 func (r *reading) sessionEnded(p history.Process, gone int) bool {
 	ended := false
 	for i := range gone {

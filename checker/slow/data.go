@@ -90,8 +90,8 @@ func (r *reading) supersededBefore(i int) int {
 
 // earlier reports whether grant a comes before grant b: a.granted < b.since. If these times do not order the grants,
 // the tokens order them, unless a grant has no token or the tokens are equal. If a grant does not contain these times,
-// earlier uses the return for the decision and the call for the request. Holders that share a lock do not supersede
-// each other.
+// earlier uses the return of the acquire instead of the time of the decision, and the call instead of the time of the
+// request. Holders that share a lock do not supersede each other.
 func (r *reading) earlier(a, b *section) bool {
 	if a.shared && b.shared {
 		return false

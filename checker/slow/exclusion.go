@@ -223,8 +223,8 @@ func (r *reading) unstatedDecides() bool {
 	return false
 }
 
-// exercised reports whether the history tested exclusion: at least one section that satisfies matters must have had as
-// many other requests for its lock as there are permits.
+// exercised reports whether the history tested exclusion: for at least one section for which matters returns true,
+// there were at least as many other requests for its lock as there are permits.
 func (r *reading) exercised(matters func(*section) bool) bool {
 	for _, s := range r.sections {
 		if !matters(s) {
@@ -269,11 +269,11 @@ func (r *reading) mutualExclusion() Finding {
 	return Finding{Outcome: Holds, Judged: len(r.sections), Breaches: broken}
 }
 
-// sectionCause returns the reason why two critical sections overlap. If the leases that had been recorded by then
-// overlap too, the result is the cause of that overlap. Otherwise a holder entered after its lease had ended, outlived
-// its lease, lost its session, or never renewed its lease, and the result says which. sectionCause returns "" if this
-// package does not determine the cause: the holder may have waited for another lock, or a fault may be the reason why
-// the holder was late or did not renew.
+// sectionCause returns the reason why two critical sections overlap. If the leases that had been recorded before the
+// overlap overlap too, the result is the cause of their overlap. Otherwise a holder entered after its lease had ended,
+// outlived its lease, lost its session, or never renewed its lease, and the result says which. sectionCause returns ""
+// if this package does not determine the cause: the holder may have waited for another lock, or a fault may be the
+// reason why the holder was late or did not renew.
 func (r *reading) sectionCause(a, b *section) string {
 	if r.keylessLock(a.lock) {
 		return "granted by no server"

@@ -80,7 +80,7 @@ func (r *reading) overtakes(s *section, a *ask) bool {
 	return true
 }
 
-// staysBehind reports whether b is still waiting at the grant of section s, although s asked earlier and no fault
+// staysBehind reports whether b is still waiting when section s is granted, although s asked earlier and no fault
 // affected its process.
 func (r *reading) staysBehind(s *section, b *ask) bool {
 	return b.lock == s.lock && b.process != s.process && r.later(b, s.ask) && covers(b.call, s.ok, b.gone) &&
@@ -102,8 +102,8 @@ func (r *reading) disturbed(a *ask, i int) bool {
 	})
 }
 
-// mayAffect reports whether a fault may affect a process. It cannot if the fault is a partition with a side that
-// contains only the resource and other processes that ask for locks.
+// mayAffect reports whether a fault may affect a process. It returns false if the fault is a partition and one of its
+// sides contains only the resource and other processes that ask for locks.
 func (r *reading) mayAffect(f *fault, p history.Process) bool {
 	for _, side := range [][]history.Process{f.On, f.To} {
 		others := 0

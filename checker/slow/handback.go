@@ -9,7 +9,7 @@ import (
 )
 
 // copied identifies a key and all copies of it: unit is the first of the servers that share a copy, and member is the
-// key's member.
+// member of the key (see history.Event.Member).
 type copied struct {
 	unit   history.Process
 	member string
@@ -72,8 +72,9 @@ func (r *reading) isServer(p history.Process) bool {
 	return slices.Contains(r.Header.Servers, p) || slices.Contains(slices.Concat(r.Header.Groups...), p)
 }
 
-// handedBack examines a section's release. The result seen reports whether the history shows if the release had an
-// effect, and the result effect reports whether it had one. The result over is the position at which this was decided.
+// handedBack examines a section's release. The result seen reports whether the history shows the effect of the release,
+// or its lack of effect. The result effect reports whether the release had an effect. The result over is the position
+// at which this was decided.
 func (r *reading) handedBack(s *section) (seen bool, over int, effect bool) {
 	h := &r.Header
 	due := r.time(s.release) + h.Bound
@@ -160,7 +161,7 @@ func (r *reading) keyAt(lock history.Lock, i int) (k *standingKey, at copied) {
 	return r.keyBefore(lock, at, i), at
 }
 
-// keyBefore returns the key that was stored at the given server and member just before position i.
+// keyBefore returns the key that was stored on the given server, for the given member, just before position i.
 func (r *reading) keyBefore(lock history.Lock, at copied, i int) (k *standingKey) {
 	for j := range i {
 		e := &r.Events[j]

@@ -228,9 +228,10 @@ func (r *reading) untouched(i int, owner history.Attempt) bool {
 	return kept >= 0 && ttl > 0 && r.Events[i].Time-r.Events[kept].Time >= ttl
 }
 
-// lastKept returns the position at which the attempt last set or extended its own key on that server before position i.
-// It returns -1 if there is none. A key may also appear without a request, for example when a server reads it back from
-// its disk. Such a record counts only if the attempt made no request that set or extended the key there.
+// lastKept returns the position at which the attempt last set or extended its own key before position i, on the server
+// of the event at i. It returns -1 if there is none. A key may also appear without a request, for example when a server
+// reads it back from its disk. Such a record counts only if the attempt made no request that set or extended the key
+// there.
 func (r *reading) lastKept(i int, owner history.Attempt) int {
 	requested, appeared := -1, -1
 	for n, e := range r.Events[:i] {

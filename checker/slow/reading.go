@@ -14,7 +14,7 @@ type ask struct {
 	lock      history.Lock
 	shared    bool
 	call, ret int
-	// the earliest position at which its process may have crashed while waiting; ret if it did not crash
+	// the earliest position at which the process of the acquire may have crashed while waiting; ret if it did not crash
 	gone    int
 	outcome history.Type // zero until the acquire has returned
 	section *section
@@ -28,7 +28,8 @@ type section struct {
 	attempt history.Attempt
 	token   history.Token
 	ok, end int // from acquire ok to the call of release, lost or a crash, whichever comes first
-	// the earliest position at which it may have ended: end, unless its process crashed earlier and nobody noticed
+	// the earliest position at which the section may have ended: the field end, unless the process crashed earlier and
+	// nobody noticed
 	left    int
 	crashed bool
 	// release is the position of the first call of release, and done is the position of that call's return. If only the

@@ -160,7 +160,7 @@ func Of(h *history.History, name string) Finding {
 	return laws[i].finding(readingOf(h))
 }
 
-// finding applies the law, and names events by their indexes in the history.
+// finding applies the law to r. The result names events by their indexes in the history.
 func (l law) finding(r *reading) Finding {
 	f := l.read(r)
 	f.Law = l.name

@@ -50,8 +50,8 @@ func (r *reading) faultTolerance() Finding {
 }
 
 // releaseJudged reports whether the release of a section can be judged. The argument acquired is the position at which
-// the acquire ended. All conditions must have been met from the acquire on, and the lease must have been valid when the
-// release was called.
+// the acquire ended. The conditions of the law must have been met from the acquire on, and the lease must have been
+// valid when the release was called.
 func (r *reading) releaseJudged(s *section, acquired int) bool {
 	if s.release == r.none {
 		return false

@@ -36,8 +36,8 @@ func Full() bool { return os.Getenv("FENCEPOST_FULL") != "" && !testing.Short() 
 // integration (CI=true) unless -short is set.
 func Thorough() bool { return Full() || os.Getenv("CI") == "true" && !testing.Short() }
 
-// Size returns how much a test tries: its first argument every day, the second in continuous integration, and the third
-// in a full run.
+// Size returns how much a test tries: the first argument by default, the second in continuous integration, and the
+// third in a full run.
 func Size(everyday, thorough, full int) int {
 	switch {
 	case Full():

@@ -191,8 +191,8 @@ func (t *Trace) keepsTaken(keys []ownKey) bool {
 	return !header.IsQuorum(h.free)
 }
 
-// holdsAnother reports whether the client of grant n had another section of the same lock when it released grant n. It
-// must be called in the order of the releases.
+// holdsAnother reports whether the client of grant n was in another section of the same lock when it released grant n.
+// It must be called in the order of the releases.
 func (t *Trace) holdsAnother(n int32) bool {
 	h, g := &t.handbacks, &t.Grants[n]
 	for ; h.entered < len(t.Grants) && t.Grants[h.entered].OK < g.Release; h.entered++ {
@@ -280,7 +280,7 @@ func (t *Trace) applyTo(lock, key int32, at int) {
 	}
 }
 
-// cameOf returns what a record means for a release whose key it changes.
+// cameOf returns what a record shows about the outcome of the release whose key it changes.
 func (t *Trace) cameOf(was *standing, e *history.Event, client history.Process) outcome {
 	isSame := e.F == history.KeyProlonged || t.ProcessOf(Setter(e)) == client && t.ProcessOf(e.Of) == client &&
 		e.Value != "" && e.Value == was.value

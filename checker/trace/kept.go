@@ -110,7 +110,7 @@ func byPart(a, b stay) int { return cmp.Or(cmp.Compare(a.part, b.part), cmp.Comp
 
 // forAnother reports whether the expiry that a record sets belongs to another member: at the same instant, the owner
 // set another member, but not the member of the record. A deadline belongs to the whole key, so a client that adds a
-// member also sets the deadline for its earlier ones.
+// member also sets the deadline of its earlier members.
 func (k *kept) forAnother(e *history.Event) bool {
 	return k.sets[requestOf(e)] && !k.sets[requestOf(e).on(e.Member)]
 }

@@ -16,7 +16,7 @@ const (
 	kinds // number of kinds
 )
 
-// Kind returns a bit set that says by which data the grant can be ordered relative to other grants, and whether it is
+// Kind returns a bit set that says which data the grant has for ordering it relative to other grants, and whether it is
 // shared.
 func (g *Grant) Kind() (k int) {
 	if g.Lease != nil {

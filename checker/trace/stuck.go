@@ -17,7 +17,7 @@ type Stuck struct {
 	At           int   // the position at which the state below applies
 	Since, Until history.Time
 	Cycle        []int32 // acquires that wait for each other in a cycle; empty if there is no cycle
-	// last acquire in the chain from a waiter to its waiting holder; the lock it asks for blocks all the others
+	// the acquire at the end of the chain of waits that begins with the waiter; its lock blocks all others in the chain
 	Root    int32
 	Holders []int32 // the grants that hold Root's lock
 	// Gone lists the permanent faults that leave the waiter of Root without a quorum of servers. It is empty if a

@@ -43,11 +43,11 @@ func (t *Trace) PutsBack(at int, n int32) bool {
 	return g.OK < at && at < g.Release && t.LastTaken(Setter(e), e.Lock, e.Process, g.OK) >= 0
 }
 
-// Spent returns the position at which a client took the last element of a lock's list, before the given position. This
-// is for locks that a client gets by taking an element out of a list. At that time, no other element was left: each had
-// been taken and not returned, or was lost. Spent returns -1 if an element is left, or if the lock is of another kind.
-// An element also counts as taken if its taker was never granted the lock, for example because its request arrived
-// late.
+// Spent returns the last position before the given one at which a client took the last element of a lock's list. It is
+// meant for locks that a client gets by taking an element out of a list. At the position returned, no other element was
+// left: each had been taken and not returned, or was lost. Spent returns -1 if an element is left, or if the lock is of
+// another kind. An element also counts as taken if its taker was never granted the lock, for example because its
+// request arrived late.
 func (t *Trace) Spent(lock int32, at int) (last int) {
 	last = -1
 	for k, i := range t.Keys {

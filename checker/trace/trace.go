@@ -72,8 +72,8 @@ type Grant struct {
 	Until         history.Time // end of the grant's validity, as last stated before its release was called
 }
 
-// Title is how the records of servers and of the resource identify a grant: by an attempt and a lock. The same attempt
-// on another lock means another grant.
+// Title identifies a grant in the records of servers and of the resource: by an attempt and a lock. The same attempt on
+// another lock means another grant.
 type Title struct {
 	Lock    history.Lock
 	Attempt history.Attempt

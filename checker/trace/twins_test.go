@@ -219,8 +219,9 @@ func sparesByWalk(t *Trace, c Change) bool {
 		})
 }
 
-// someRecords returns records of keys, from which the next test makes its histories. In them, two attempts set, extend
-// and lose two members of one key at two times. Some of the records do not name the attempt that made the request.
+// someRecords returns records of keys, from which TestKeptKeysAreFoundAsByAWalk makes its histories. In them, two
+// attempts set, extend and lose two members of one key at two times. Some of the records do not name the attempt that
+// made the request.
 func someRecords() (all []history.Event) {
 	for _, f := range []history.F{history.KeySet, history.KeyProlonged, history.KeyGone} {
 		for n := range 24 {

@@ -132,8 +132,8 @@ func (t *Trace) gaveBack(a *Ask) bool {
 	return done != Open && t.History.Events[done].Type == history.OK
 }
 
-// Undisturbed reports whether nothing stood in the way of acquire n. Its lock had no leftover keys, no fault had ended
-// its client's session within the last TTL, and nobody else requested the lock up to the given position.
+// Undisturbed reports whether nothing stood in the way of acquire n: its lock had no leftover keys, no fault had ended
+// its client's session within the last TTL, and nobody else requested the lock up to position end.
 func (t *Trace) Undisturbed(n int32, end int) bool {
 	u := &t.touched[n]
 	since := t.Time(t.Asks[n].Call) - t.History.Header.TTL

@@ -99,8 +99,8 @@ type crew struct {
 	stay    bool // whether to stay and wait for further campaigns
 }
 
-// lookEvery is the interval at which workers that stay look for the next campaign. It is also the interval at which a
-// worker tries again to reach a server that is down.
+// lookEvery is the interval at which workers that stay after the end of a campaign look for the next one. It is also
+// the interval at which a worker tries again to reach a server that is down.
 const lookEvery = time.Second
 
 // serveAll works on one campaign. If the user wants the workers to stay, they then work on further campaigns.

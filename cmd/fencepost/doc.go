@@ -40,7 +40,7 @@
 //   - scenarios/campaign/tally.go, if its value is not counted yet: the methods Count and Add.
 //   - scenarios/campaign/table.go: its entry.
 //   - scenarios/search/explore_json.go, if --json is to contain it, too: its field.
-//   - Example: scenarios/campaign/table_test.go adds how often a law was exercised.
+//   - Example: scenarios/campaign/table_test.go adds a column that shows how often a law was exercised.
 //
 // A column in the tables of compare:
 //   - scenarios/compare/timing.go, for a figure: how it is measured, and how each format of the report shows it.
@@ -56,9 +56,9 @@
 //
 // A backend, that is, a kind of lock server, whose code may all be in one package:
 //   - The servers, each a sim.Server. Their sim.Front, if libraries are to use them. sim/README.md.
-//   - A call of history.RegisterService (checker/history/service.go): the facts that judgments and explanations use.
-//   - A call of scenarios.RegisterBackend (scenarios/backend.go): how the servers are made and configured.
-//   - A call of locks.Register (scenarios/locks): a protocol that uses the backend, as above. A call of compare.Add
+//   - A call to history.RegisterService (checker/history/service.go): the facts that judgments and explanations use.
+//   - A call to scenarios.RegisterBackend (scenarios/backend.go): how the servers are made and configured.
+//   - A call to locks.Register (scenarios/locks): a protocol that uses the backend, as above. A call to compare.Add
 //     (scenarios/compare/contenders.go).
 //   - checker/remedy.go, for its own advice. scenarios/live/servers/servers.go, if live runs start real servers.
 //   - Example: scenarios/newbackend/lockd_test.go and the files next to it.

@@ -156,8 +156,8 @@ func TestExploreFindsWhatBreaksTheLockOfThePage(t *testing.T) {
 	}
 }
 
-// asPasted returns a report with the lines of its commands joined as a shell joins them. Each run of spaces becomes
-// one.
+// asPasted returns a report with the lines of its commands joined as a shell joins them. Each run of spaces becomes a
+// single space.
 func asPasted(report string) string {
 	return strings.Join(strings.Fields(strings.NewReplacer("'\\\n'", "", "\\\n", "").Replace(report)), " ")
 }

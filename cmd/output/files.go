@@ -106,8 +106,8 @@ func (f *Files) Close() {
 	f.folder = nil
 }
 
-// Spare returns an error if the folder contains a file that must not be overwritten and whose name is given. Call it
-// before a command's work, with the names of all files that the command may write. A name may be a pattern of
+// Spare returns an error if the folder contains a file with one of the given names that must not be overwritten. Call
+// it before a command's work, with the names of all files that the command may write. A name may be a pattern of
 // path.Match that contains an asterisk.
 func (f *Files) Spare(names ...string) error {
 	for _, name := range names {

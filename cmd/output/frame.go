@@ -90,7 +90,7 @@ func (f *Frame) Draw(name string, write func(io.Writer) error) {
 }
 
 // Emit writes a report in all requested formats. It returns an error if something could not be written. Otherwise it
-// returns nil if the result is Passed, and an Ended if not.
+// returns nil if the result is Passed, and an error of type Ended if not.
 func (f *Frame) Emit(d *document.Document, s document.Result) error {
 	if f.Metrics != "" {
 		f.Files.write(f.Metrics, metrics, d.Metrics)

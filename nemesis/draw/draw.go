@@ -85,8 +85,8 @@ func (g *Generator) fuzzPlan(faults *drawn, c fuzz.Continue) {
 	*faults = slices.DeleteFunc(*faults, g.excluded)
 }
 
-// enable chooses the kinds for this draw. If the mix is a swarm, it chooses each kind with a probability of one half,
-// but at least one kind. Otherwise it chooses all kinds.
+// enable chooses the kinds for this draw. If the mix has the option Swarm, it chooses each kind with a probability of
+// one half, but at least one kind. Otherwise it chooses all kinds.
 func (g *Generator) enable(c fuzz.Continue) {
 	g.enabled, g.weights = g.enabled[:0], 0
 	for _, k := range g.kinds {

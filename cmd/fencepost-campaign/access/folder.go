@@ -50,8 +50,8 @@ func Open(path string) (*Folder, error) {
 	return &Folder{root, path}, nil
 }
 
-// guarded returns an error if another user could replace the contents of a folder. That is so if the folder belongs to
-// another user, or if everybody may write to it or to one of its parents.
+// guarded returns an error if another user could replace the contents of a folder. This is possible if the folder
+// belongs to another user, or if everybody may write to it or to one of its parents.
 func guarded(path string) error {
 	path, err := filepath.Abs(path)
 	if err == nil {

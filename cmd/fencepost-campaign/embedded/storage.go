@@ -59,8 +59,8 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// heal restarts the server as soon as there is room. Until then it tells users and clients why nothing is stored. It
-// returns when the server has been restarted or ctx is done.
+// heal restarts the server as soon as the disk has room. Until then it tells users and clients why nothing is stored.
+// It returns when the server has been restarted or ctx is done.
 func (s *Server) heal(ctx context.Context, why error, pause time.Duration) {
 	var telling *nats.Subscription
 	for said := ""; ; {

@@ -34,7 +34,7 @@ const (
 )
 
 // portioned returns the number of positions in each portion of a stage. This is the number that the stage requests,
-// unless the limits above require another.
+// unless minPortions, maxPortions or maxSize require another number.
 func portioned(s campaign.Stage) uint64 {
 	size := max(1, min(s.Portion, (s.Size+minPortions-1)/minPortions))
 	return max(size, min(s.Size/maxPortions, maxSize))
@@ -418,7 +418,7 @@ func (f *fold) clock() {
 	f.since = now
 }
 
-// look reads requests to stop, and writes the progress for users who follow the campaign.
+// look reads the users' requests to stop the campaign, and writes the progress for users who follow it.
 func (f *fold) look(ctx context.Context) error {
 	if time.Since(f.written) < tick {
 		return nil
@@ -466,8 +466,8 @@ func (f *fold) recover(ctx context.Context) error {
 	return f.unreadable(ctx)
 }
 
-// unreadable returns an error that names the first result of the stage that the server has but cannot read because it
-// is damaged on disk. No other result can be stored in its place.
+// unreadable looks for the first result of the stage that the server stores but cannot read, because it is damaged on
+// disk. It returns an error that names this result. No other result can be stored in its place.
 func (f *fold) unreadable(ctx context.Context) error {
 	var subjects map[string]uint64
 	err := f.c.persist(ctx, func(ctx context.Context) error {

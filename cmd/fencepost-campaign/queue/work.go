@@ -251,8 +251,8 @@ func (h *Hand) keeping(ctx context.Context, m jetstream.Msg, f func(context.Cont
 	return err
 }
 
-// divide replaces a portion on the queue with its two halves. It sets a single position aside as lost, with the reason
-// why.
+// divide replaces a portion on the queue with its two halves. If the portion is a single position, divide sets it aside
+// as lost and records the reason.
 func (h *Hand) divide(ctx context.Context, m jetstream.Msg, s *campaign.Stage, p portion, why string) error {
 	if p.size == 1 {
 		err := h.c.store(ctx, s.Name, campaign.Part{First: p.first, Size: 1, Lost: why}, 0)
