@@ -18,7 +18,7 @@ type delay struct {
 
 func (d delay) length() history.Time { return max(0, d.to-d.from) + d.amount }
 
-// spent returns how much time the delays cost together.
+// spent returns the total time that the delays cost.
 func spent(delays []delay) history.Time {
 	var sum, till history.Time
 	for _, d := range slices.SortedFunc(slices.Values(delays),

@@ -33,7 +33,7 @@ type Exclusion struct {
 	OneWay bool
 }
 
-// ProcessKind is a kind of process.
+// ProcessKind is a kind of process that an exclusion can name, such as any client.
 type ProcessKind uint8
 
 // The kinds of process that an exclusion can name.

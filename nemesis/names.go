@@ -114,7 +114,7 @@ func (n *Names) Servers() []sim.ProcessID { return slices.Concat(n.Redis, n.Cons
 // unclocked reports whether faults cannot change the clocks that p reads.
 func (n *Names) unclocked(p sim.ProcessID) bool { return n.Guests && n.role(p) == client }
 
-// passes reports whether clients can reach a point of their protocol.
+// passes reports whether clients can reach the given point of their protocol.
 func (n *Names) passes(p sim.Point) bool { return n.Passed == nil || slices.Contains(n.Passed, p) }
 
 // group returns the nodes that replicate with p, including p. It returns nil if p is in no group.

@@ -135,8 +135,8 @@ func clash(all []interval, places int, sure bool) (a, b *interval, found bool) {
 	return nil, nil, false
 }
 
-// exceeds reports whether the time late is certainly after the time early. If sure is false, it reports whether late
-// may equal early or be after it.
+// exceeds compares two times. If sure is true, it reports whether late is certainly after early. Otherwise, it reports
+// whether late may be after early or equal to it.
 func exceeds(late, early int64, sure bool) bool {
 	return late > early || late == early && (!sure || late == math.MaxInt64)
 }

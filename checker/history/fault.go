@@ -88,7 +88,7 @@ func (f F) Does() Effect { return f.kind().Does }
 // Loss is what a server loses in a crash.
 type Loss string
 
-// The losses. Only the crash of a server has one.
+// The losses. Only a crash of a server causes one.
 const (
 	LosesUnsynced   Loss = "unsynced writes" // writes that were not fsynced
 	LosesEverything Loss = "everything"

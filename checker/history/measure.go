@@ -74,5 +74,5 @@ func (h *Header) Unsure(m Measure) bool { return slices.Contains(h.Unknown, m) }
 // StatesMeasures reports whether the header lists any measures. The headers of recorded histories seldom do.
 func (h *Header) StatesMeasures() bool { return len(h.Measures)+len(h.Unknown) > 0 }
 
-// Shows reports whether the lock is known to have a lapse.
+// Shows reports whether the lock is known to have the given lapse.
 func (h *Header) Shows(l Lapse) bool { return slices.Contains(h.Lapses, l) }

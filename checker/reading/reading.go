@@ -52,7 +52,7 @@ func prepare(h *history.History) (*history.History, removed) {
 	return out, left
 }
 
-// taskName identifies the holder of a lock by its process.
+// taskName identifies a task by its process and its lock.
 type taskName struct {
 	process history.Process
 	lock    history.Lock

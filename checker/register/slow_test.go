@@ -182,7 +182,7 @@ func agree(t *testing.T, seen map[checker.Outcome]int, events []history.Event) {
 	}
 }
 
-// tookEffect returns the events before end, except those of operations that turned out to have failed.
+// tookEffect returns the events before position end, except those of operations that turned out to have failed.
 func tookEffect(events []history.Event, end int) (left []history.Event) {
 	for i, e := range events[:end] {
 		returned := i + slices.IndexFunc(events[i:], func(o history.Event) bool {

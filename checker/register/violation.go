@@ -15,7 +15,7 @@ import (
 // in the store.
 const noOrder checker.CauseKind = "no order explains it"
 
-// remedy is what analyses of data stores usually recommend.
+// remedy is the advice for every violation. It contains what analyses of data stores usually recommend.
 const remedy = "Send reads through whatever orders the writes (a quorum, a consensus, " +
 	"or a leader that has checked that it is still the leader): a single replica may be behind. " +
 	"Report a write as failed only if it can never take effect, and otherwise as unknown."

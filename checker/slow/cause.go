@@ -162,9 +162,9 @@ func (r *reading) passedOn(w *window) int {
 	return -1
 }
 
-// earlierKey returns the earlier attempt of the same client on whose key window w depends: the last attempt, other than
-// except, that set a key before the window was recorded. The key must still be present then. earlierKey returns "" if
-// there is no such attempt, or if the window's own attempt has set a key.
+// earlierKey returns the earlier attempt of the same client on whose key window w depends: the last attempt that set a
+// key before the window was recorded. It ignores the attempt given as except. The key must still be present when the
+// window was recorded. earlierKey returns "" if there is no such attempt, or if the window's own attempt has set a key.
 func (r *reading) earlierKey(w *window, except history.Attempt) history.Attempt {
 	sets := func(i int, of history.Attempt) bool {
 		e := &r.Events[i]
@@ -200,8 +200,8 @@ func (r *reading) earlierKey(w *window, except history.Attempt) history.Attempt 
 }
 
 // joinedKey returns the attempt of another client whose key the client of window w has joined, such as a counter of
-// readers. This is the attempt, other than except, whose key the window's own attempt extended last before its grant.
-// joinedKey returns "" if there is no such attempt, or if the window's own attempt has set a key.
+// readers. This is the attempt whose key the window's own attempt extended last before its grant. The attempt given as
+// except is ignored. joinedKey returns "" if there is no such attempt, or if the window's own attempt has set a key.
 func (r *reading) joinedKey(w *window, except history.Attempt) history.Attempt {
 	before := r.Events[:w.at]
 	if w.attempt == "" || slices.ContainsFunc(before, func(e history.Event) bool {

@@ -177,8 +177,8 @@ func (r *reading) cutOff(p history.Process, i int) bool {
 	})
 }
 
-// freeTooLong returns the breach that occurs at time by, when a lock has been free for too long although a process
-// waits for it. w is the process's first acquire in that wait.
+// freeTooLong returns the breach that occurs at the given time, when a lock has been free for too long although a
+// process waits for it. w is the process's first acquire in that wait.
 func (r *reading) freeTooLong(w *ask, by history.Time) Breach {
 	at := max(0, lastBy(r.History, by))
 	b := Breach{[]int{w.call}, "left free while a client waits", by}

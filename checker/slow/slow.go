@@ -138,7 +138,6 @@ type law struct {
 	read func(*reading) Finding
 }
 
-// laws lists all laws.
 var laws []law
 
 // register adds a law. It is called by the init function of the law's file.

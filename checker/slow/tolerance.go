@@ -94,7 +94,7 @@ func (r *reading) leaseEnd(s *section) history.Time {
 	return end
 }
 
-// firstAfter returns the first position after i whose event matches.
+// firstAfter returns the first position after i for whose event matches returns true.
 func (r *reading) firstAfter(i int, matches func(*history.Event) bool) int {
 	for j := i + 1; j < r.none; j++ {
 		if matches(&r.Events[j]) {
@@ -129,10 +129,10 @@ func (r *reading) judgedUntil(call, ret int) (end int, seen bool) {
 	return r.firstAfter(call-1, func(e *history.Event) bool { return e.Time > due }) - 1, r.end > due
 }
 
-// undisturbed reports whether nobody else held or requested the lock from one TTL before the call until end. An earlier
-// hold by the same client does not count if its release returned ok and no fault was active since it was requested. But
-// requests of one client that overlap belong to different tasks, so they do count. undisturbed also returns false if
-// the only member of a service with sessions restarted without its data within that TTL.
+// undisturbed reports whether nobody else held or requested the lock from one TTL before a's call until position end.
+// An earlier hold by the same client does not count if its release returned ok and no fault was active since it was
+// requested. But requests of one client that overlap belong to different tasks, so they do count. undisturbed also
+// returns false if the only member of a service with sessions restarted without its data within that TTL.
 func (r *reading) undisturbed(a *ask, end int) bool {
 	since := r.time(a.call) - r.Header.TTL
 	sessions := r.Header.Service.Kind().Sessions
@@ -187,11 +187,11 @@ func (r *reading) gaveBack(b *ask, until int) bool {
 	return true
 }
 
-// quorumFor reports whether the acquire a could succeed from its call to end. The client must have been up, not paused
-// and in session. A quorum of servers must have been up and reachable from the client. Until the acquire ended (at the
-// position acquired), these servers must also have been free of keys that block it. If there are fewer groups than the
-// quorum, the members of one service are counted. Otherwise each group counts as one server, which is up while all
-// members of the group are up and reach each other.
+// quorumFor reports whether the acquire a could succeed between its call and position end. The client must have been
+// up, not paused and in session. A quorum of servers must have been up and reachable from the client. Until the acquire
+// ended (at the position acquired), these servers must also have been free of keys that block it. If there are fewer
+// groups than the quorum, the members of one service are counted. Otherwise each group counts as one server, which is
+// up while all members of the group are up and reach each other.
 func (r *reading) quorumFor(a *ask, end, acquired int) bool {
 	for i := range r.faults {
 		f := &r.faults[i]
@@ -206,8 +206,8 @@ func (r *reading) quorumFor(a *ask, end, acquired int) bool {
 	return r.quorumReached(a, end, func(s history.Process) bool { return r.inTheWay(a, acquired, s) })
 }
 
-// quorumReached reports whether a's client could reach a quorum of servers from a's call to end. Servers for which bars
-// is true do not count.
+// quorumReached reports whether a's client could reach a quorum of servers at all positions between a's call and
+// position end. Servers for which bars returns true do not count.
 func (r *reading) quorumReached(a *ask, end int, bars func(history.Process) bool) bool {
 	if r.oneService() {
 		var left []history.Process
@@ -258,7 +258,7 @@ func (r *reading) quorumAmong(candidates, chosen []history.Process, call, end in
 		r.quorumAmong(candidates[1:], chosen, call, end)
 }
 
-// parted reports whether a fault of the link between two servers was active between call and end.
+// parted reports whether a fault of the link between two servers was active between the positions call and end.
 func (r *reading) parted(a, b history.Process, call, end int) bool {
 	return slices.ContainsFunc(r.faults, func(f fault) bool {
 		across := slices.Contains(f.On, a) && slices.Contains(f.To, b) ||
@@ -267,7 +267,7 @@ func (r *reading) parted(a, b history.Process, call, end int) bool {
 	})
 }
 
-// during reports whether f was active at any position from call to end. A server that is down stays down until it
+// during reports whether f was active at any position between call and end. A server that is down stays down until it
 // restarts. A member of one service that has lost all its data is gone forever.
 func (r *reading) during(f *fault, call, end int) bool {
 	over := r.over(f)
@@ -299,8 +299,8 @@ func (r *reading) reachable(a *ask, end int, s history.Process) bool {
 }
 
 // inTheWay reports whether a key blocked the acquire a on server s, or on another server of the group that shares its
-// keys with s. The key must have been present when a was called, or another process must have set it between the call
-// and end. A key is present until it is gone or replaced by another key.
+// keys with s. The key must have been present when a was called, or another process must have set it between a's call
+// and position end. A key is present until it is gone or replaced by another key.
 func (r *reading) inTheWay(a *ask, end int, s history.Process) bool {
 	copies := r.group(s)
 	for i := 0; i <= end; i++ {

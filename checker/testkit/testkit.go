@@ -184,7 +184,7 @@ func GoldenPart(t testing.TB, path, name, got string) {
 	}
 }
 
-// Write overwrites a file that contains what tests expect.
+// Write replaces the content of a golden file.
 func Write(t testing.TB, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {

@@ -66,7 +66,7 @@ func (s *scan) Effect(at int, lock int32, e *history.Event) {
 	s.Bases.accept(at, lock, e)
 }
 
-// Loses reports whether a write that was computed from the value own overwrites another write that its client did not
+// Loses reports whether a write that was computed from the given value overwrites another write that its client did not
 // know of (a lost update). It returns false in two cases. Either nobody in the history wrote the current value. Or the
 // client has read, since that other write, a value that nobody in the history wrote. This shows that somebody outside
 // the history had already overwritten the other write.

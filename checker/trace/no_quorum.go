@@ -34,7 +34,7 @@ func (t *Trace) withoutQuorum(client history.Process, at int) (faults []*Fault) 
 	if left(faults) {
 		return nil
 	}
-	// keep the earlier faults, since they took servers away first
+	// keep the earlier faults, since they made servers unavailable first
 	for _, f := range slices.Backward(slices.Clone(faults)) {
 		if fewer := slices.DeleteFunc(slices.Clone(faults), func(o *Fault) bool { return o == f }); !left(fewer) {
 			faults = fewer

@@ -129,9 +129,9 @@ func (t *Trace) stays(k, before int) bool {
 	})
 }
 
-// EarlierKey returns the earlier attempt of the same client on whose key window s depends: the last attempt, other than
-// except, that set a key before the window was recorded. The key must still exist then. EarlierKey returns "" if there
-// is no such attempt, or if the window's own attempt has set a key.
+// EarlierKey returns the earlier attempt of the same client on whose key window s depends: the last attempt that set a
+// key before the window was recorded. It ignores the attempt given as except. The key must still exist when the window
+// was recorded. EarlierKey returns "" if there is no such attempt, or if the window's own attempt has set a key.
 //
 // In a service with one replicated log, it is enough that the key existed when the acquire was called. There, a session
 // uses the key of its earlier attempt, and may not notice that the key has expired.
@@ -156,8 +156,9 @@ func (t *Trace) EarlierKey(s *Span, except history.Attempt) (of history.Attempt)
 }
 
 // JoinedKey returns the attempt of another client whose key the client of window s has joined, such as a counter of
-// readers. This is the attempt, other than except, whose key the window's own attempt extended last before it was
-// granted the lock. JoinedKey returns "" if there is no such attempt, or if the window's own attempt has set a key.
+// readers. This is the attempt whose key the window's own attempt extended last before it was granted the lock. The
+// attempt given as except is ignored. JoinedKey returns "" if there is no such attempt, or if the window's own attempt
+// has set a key.
 func (t *Trace) JoinedKey(s *Span, except history.Attempt) (of history.Attempt) {
 	g := &t.Grants[s.Grant]
 	for _, i := range t.Keys {

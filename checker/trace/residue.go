@@ -20,7 +20,7 @@ type residue struct {
 	keys  table[shelf, int]   // number of keys on each shelf
 }
 
-// owned is a key that is, or was, present.
+// owned says whether a key is present, and which attempt owns it or last owned it.
 type owned struct {
 	there bool
 	of    history.Attempt

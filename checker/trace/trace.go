@@ -79,7 +79,7 @@ type Title struct {
 	Attempt history.Attempt
 }
 
-// extension is one successful extend.
+// extension is one successful extension of a lease.
 type extension struct {
 	grant int32
 	at    int
@@ -140,7 +140,7 @@ type Trace struct {
 	pairs      pairs
 }
 
-// Read fills the trace from h.
+// Read fills the trace with the data of h.
 func (t *Trace) Read(h *history.History) {
 	t.reset(h)
 	if len(h.Events) >= longHistory {

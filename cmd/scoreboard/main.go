@@ -109,7 +109,7 @@ func run(ctx context.Context, r *scoreboard.Row, dir *safefile.Folder, out io.Wr
 	return x.write()
 }
 
-// exploration is the exploration of one row of the scoreboard.
+// exploration explores one row of the scoreboard.
 type exploration struct {
 	row    *scoreboard.Row
 	dir    *safefile.Folder

@@ -224,7 +224,7 @@ func TestFindingsComeOutAgain(t *testing.T) {
 	}
 }
 
-// comesOut replays a finding.
+// comesOut replays a finding, which must break the same law again with the same cause.
 func comesOut(t *testing.T, r *scoreboard.Row, f *scoreboard.Finding) {
 	folder := filepath.Join(room, r.Folder(), f.Folder)
 	s, guest, err := task.OpenWith(filepath.Join(folder, search.ScenarioFile), "", r.Client)

@@ -23,7 +23,7 @@ type Suite struct {
 	Took time.Duration
 }
 
-// Case is one thing that was checked.
+// Case is one test case of a Suite: something that a command checked.
 type Case struct {
 	Group  string // what the case belongs to, such as a scenario
 	Name   string // what was checked: a law, a metric, an assertion

@@ -292,7 +292,7 @@ func edit(t *testing.T, file, old, fresh string) {
 	must(t, os.WriteFile(file, []byte(strings.Replace(string(text), old, fresh, 1)), 0o600))
 }
 
-// give makes another user the owner of a file or folder.
+// give changes the owner of a file or folder to another user.
 func give(t *testing.T, path string) {
 	t.Helper()
 	if os.Geteuid() != 0 {

@@ -56,8 +56,8 @@ func (c *covered) add(p portion) bool {
 	return true
 }
 
-// gap returns the first range of uncovered positions at or after the given position. The range contains only positions
-// below end, and no more of them than the given maximum. Its size is 0 if there is no such range.
+// gap returns the first range of uncovered positions at or after position from. The range contains only positions below
+// position end, and at most the given maximum of them. Its size is 0 if there is no such range.
 func (c covered) gap(from, most, end uint64) portion {
 	for _, p := range c {
 		if p.end() <= from {
@@ -85,7 +85,7 @@ func (c covered) includes(others covered) bool {
 	return true
 }
 
-// below returns the number of covered positions before end.
+// below returns the number of covered positions before position end.
 func (c covered) below(end uint64) (n uint64) {
 	for _, p := range c {
 		if p.first >= end {
