@@ -14,7 +14,7 @@ import (
 )
 
 // byOtherClocks returns the history that would have been recorded if the clock of each process had been off by the
-// given amount. The new header declares most as the largest clock error.
+// given amount. The new header declares the given maximum as the largest clock error.
 func byOtherClocks(h *history.History, off func(history.Process) history.Time, most history.Time) *history.History {
 	out := &history.History{Header: h.Header, Events: slices.Clone(h.Events)}
 	out.Header.ClockError = most

@@ -24,9 +24,9 @@ func init() {
 // A key may remain after its owner's hold has ended. A release may write into the key that the lock is free, or leave
 // the removal of the key to another process. A key without expiry remains when its holder has crashed. Another client
 // that finds such a key may change it if it checks in the same step that the hold has ended. The same applies if a
-// fault has set the server's clock ahead, so that the lease has ended by this clock: a key with an expiry would expire
-// early in that case, too. A client that sets a key over that of another client must check what the other key contains.
-// SET XX only checks that a key exists, not whose it is.
+// fault has set the server's clock ahead, so that the lease has ended according to this clock: a key with an expiry
+// would expire early in that case, too. A client that sets a key over that of another client must check what the other
+// key contains. SET XX only checks that a key exists, not whose it is.
 //
 // Clients that hold one key together, such as the readers of a read-write lock, share its expiry. Each of them may
 // change the expiry, but must not shorten the hold of another client. If that client has shortened its own hold before,
@@ -117,8 +117,8 @@ func (t *judge) unexplained(at int32) bool {
 }
 
 // mayChange reports whether another client's request was entitled to change a key. It was entitled in three cases: the
-// owner's hold was over, at least by the server's clock; the key means that the lock is free; or the client holds the
-// key too, and did not shorten the owner's hold.
+// owner's hold was over, at least according to the server's clock; the key means that the lock is free; or the client
+// holds the key too, and did not shorten the owner's hold.
 func (t *judge) mayChange(c trace.Change) bool {
 	return t.History.Events[c.At].Checked == history.CheckedLapse ||
 		t.LooksAtOwner(c) && (t.Over(c) || t.Lapsed(c)) || t.WasOffered(c) || t.Spares(c)

@@ -133,7 +133,7 @@ func anyRole(r role) bool { return true }
 
 func isRole(right role) func(role) bool { return func(r role) bool { return r == right } }
 
-// roles says which processes are valid at a position of a line.
+// roles says which processes are valid at one position of a fault's line.
 type roles struct {
 	right func(role) bool
 	what  string // describes the roles in error messages

@@ -158,7 +158,7 @@ type lastTimes struct {
 	first, second moment
 }
 
-// moment is a time by the clock of a process. It is unset if the process is empty.
+// moment is a time on the clock of a process. It is unset if the process is empty.
 type moment struct {
 	process history.Process
 	at      history.Time

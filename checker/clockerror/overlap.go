@@ -166,9 +166,9 @@ func firstOf(t *trace.Trace, spans []trace.Span, sections bool) (i, j int, found
 
 // Certain returns groups of spans that violate mutual exclusion whatever the true clock errors are, in the order of
 // trace.Interval.Crowds. The parameter most limits their number. With one permit, a pair that certainly clashes also
-// clashes by the recorded times. Of the pairs that clash by these times, only the first ones are examined, up to the
-// limit. But the first pair that certainly clashes is always found. With several permits, there is at most one group
-// for each span that is the last of a group.
+// clashes according to the recorded times. Of the pairs that clash according to these times, only the first ones are
+// examined, up to the limit. But the first pair that certainly clashes is always found. With several permits, there is
+// at most one group for each span that is the last of a group.
 func Certain(t *trace.Trace, spans []trace.Span, most int, sections bool) (certain [][]int) {
 	if t.Permits() > 1 {
 		return certainCrowds(t, spans, most, sections)
@@ -188,9 +188,9 @@ func Certain(t *trace.Trace, spans []trace.Span, most int, sections bool) (certa
 }
 
 // certainCrowds is like Certain, but for a lock with several permits. It examines only groups that violate mutual
-// exclusion by the recorded times. That is enough. The recorded times are among the possible times. So if a group
-// certainly violates mutual exclusion, some group with the same last span also violates it by the recorded times. The
-// other spans of the two groups may differ.
+// exclusion according to the recorded times. That is enough, because the recorded times are among the possible times:
+// if a group certainly violates mutual exclusion, some group with the same last span also violates it according to the
+// recorded times. The other spans of the two groups may differ.
 func certainCrowds(t *trace.Trace, spans []trace.Span, most int, sections bool) (certain [][]int) {
 	c := newCertainty(t, spans, sections)
 	soonest := make([]int64, len(spans)) // the earliest start of the spans from each index on

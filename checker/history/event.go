@@ -136,8 +136,8 @@ const (
 	// CheckedScore means that the request checked the scores of the members of a sorted set. It removed the members
 	// with a low score, whoever owned them, because they had expired.
 	CheckedScore
-	// CheckedEarlyScore is like CheckedScore, but by the server's clock the members had not yet expired: the client
-	// that sent the request compared the score with a clock that was ahead.
+	// CheckedEarlyScore is like CheckedScore, but according to the server's clock the members had not yet expired: the
+	// client that sent the request compared the score with a clock that was ahead.
 	CheckedEarlyScore
 	// CheckedWatched means that the request checked nothing. Its client had watched the key, but sent the request
 	// outside of a transaction. So the server did not compare the key with what it was when the watch began.

@@ -6,8 +6,8 @@ import (
 )
 
 // wrongGrant returns an error if the grant of an event contradicts the event. A lease is requested before it is
-// granted, and granted before the acquire returns. All three times are by the holder's own clock. The lease may already
-// have ended when the acquire returns.
+// granted, and granted before the acquire returns. All three times were measured by the holder's own clock. The lease
+// may already have ended when the acquire returns.
 func (e *Event) wrongGrant() error {
 	g := e.Grant
 	switch {

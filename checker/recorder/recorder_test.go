@@ -94,8 +94,8 @@ orders-?7 info lost stock orders-?7/3 0`
 	}
 }
 
-// TestAClockThatIsSetBackSpoilsNoRecord sets the clock back during a call, so that by the clock the call would be later
-// than its return. The call must then be recorded with the time of the return.
+// TestAClockThatIsSetBackSpoilsNoRecord sets the clock back during a call, so that, according to the clock, the call
+// would be later than its return. The call must then be recorded with the time of the return.
 func TestAClockThatIsSetBackSpoilsNoRecord(t *testing.T) {
 	var file bytes.Buffer
 	r, err := New(&file, Options{Process: "a", ClockError: 1})

@@ -191,8 +191,8 @@ func (r *reading) crashedSince(p history.Process, from, to int) bool {
 		func(e history.Event) bool { return e.F == history.Crashed && e.Process == p })
 }
 
-// mayBeOver returns the earliest position after call at which an activity of a crashed process may have ended. end is
-// the activity's recorded end, and i is the position of the recorded crash. The result is end or i, whichever is
+// mayBeOver returns the earliest position after position call at which an activity of a crashed process may have ended.
+// end is the activity's recorded end, and i is the position of the recorded crash. The result is end or i, whichever is
 // earlier. If the crash was noticed late, the process may have died at any time since it was last known to be alive, so
 // the result may be earlier.
 func (r *reading) mayBeOver(call, end, i int) int {

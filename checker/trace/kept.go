@@ -140,8 +140,8 @@ func (t *Trace) LastKept(c Change) int {
 }
 
 // Spares reports whether a change only gives a new expiry to a key that the client holds together with the owner. The
-// new expiry must not make the owner's hold shorter. It may be an earlier time by the server's clock if that clock has
-// been set back in between.
+// new expiry must not make the owner's hold shorter. It may be an earlier time according to the server's clock if that
+// clock has been set back in between.
 func (t *Trace) Spares(c Change) bool {
 	e, kept := &t.History.Events[c.At], t.LastKept(c)
 	if e.F != history.KeyProlonged || kept < 0 || e.Until < t.History.Events[kept].Until {

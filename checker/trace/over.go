@@ -46,8 +46,8 @@ func (t *Trace) Lapsed(c Change) bool {
 }
 
 // LapsedEarly reports whether a fault made the owner's lease end early. This happens when the fault set the wall clock
-// of the key's server forward or made it run fast. By that clock, the owner had neither set nor extended its key for a
-// TTL, although less time had really passed.
+// of the key's server forward or made it run fast. According to that clock, the owner had neither set nor extended its
+// key for a TTL, although less time had really passed.
 func (t *Trace) LapsedEarly(c Change) bool {
 	at, ttl := t.LastKept(c), t.ttlOf(c)
 	if at < 0 || ttl <= 0 || t.History.Header.OneService() {

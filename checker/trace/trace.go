@@ -432,9 +432,9 @@ func (t *Trace) MayBeGone(g *Grant, at int) bool {
 	return crash < g.Done && t.earliest(g.Process, g.Release, crash) <= at
 }
 
-// earliest returns the first position after call at which an activity of a process may have ended. If the process
-// crashed, this may be before the activity's recorded end: the process may have died at any time since it was last
-// known to be alive.
+// earliest returns the first position after position call at which an activity of a process may have ended. If the
+// process crashed, this may be before the activity's recorded end: the process may have died at any time since it was
+// last known to be alive.
 func (t *Trace) earliest(p history.Process, call, end int) int {
 	crash := t.CrashAfter(p, call)
 	if crash == Open || end == Open {

@@ -81,7 +81,7 @@ func documents(t *testing.T, text []byte) (all [][]byte) {
 	}
 }
 
-// pods returns the pod templates of the objects, and for each one the labels that select it, or nil.
+// pods returns the pod templates of the objects. For each template, it also returns the labels that select it, or nil.
 func pods(all []any) (templates []corev1.PodTemplateSpec, selectors []map[string]string) {
 	for _, object := range all {
 		switch o := object.(type) {

@@ -159,7 +159,7 @@ func slugOf(f finding) string {
 	return fmt.Sprintf("%s-%s-%d", f.Entry, search.Slug(f.Finding), f.First)
 }
 
-// errNoPage reports that there is no such page.
+// errNoPage reports that the requested page does not exist.
 var errNoPage = errors.New("there is no such page")
 
 // finding returns the page of a finding. It shows the run with the finding's first seed, and the timeline of that run.

@@ -67,7 +67,8 @@ var ProgressOn = func(w io.Writer) func(what string, done, of int) {
 	}
 }
 
-// rate says how many schedules, or other things, were processed per second. It returns "" if it is too early to tell.
+// rate says how many schedules, or other units of work, were processed per second. It returns "" if it is too early to
+// tell.
 func rate(done int, in time.Duration) string {
 	switch r := float64(done) / in.Seconds(); {
 	case in < time.Second || done < 2:
