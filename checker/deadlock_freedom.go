@@ -30,7 +30,7 @@ func init() {
 // The law is violated if a waiter was stuck for longer than the longest TTL + declared hold + slack. During this time,
 // no fault may have been active that could affect any process involved. (If nobody uses the resource, faults of the
 // resource or its links affect nobody.) The law stays violated, whatever happens later. After a permanent fault, such
-// as a lost server, or a cut or a clock drift without end, the new state counts as normal.
+// as a lost server, or a cut or a clock drift that never ends, the new state counts as normal.
 //
 // The law holds only if the probe acquired every lock after the last fault and nobody is left waiting. If there is no
 // probe, some client must have acquired every lock, and nobody may be inside. If the run ended earlier, the law is

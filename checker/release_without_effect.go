@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// unreleased lists the releases without effect that no fault explains, in the order of their calls.
+// unreleased lists the releases without effect that no fault explains, in the order in which they were called.
 func (t *judge) unreleased() (all []trace.Handback) {
 	for _, r := range t.Handbacks() {
 		if len(r.Left) > 0 && !t.obstructed(&r) {

@@ -20,7 +20,7 @@ type Installed struct {
 func (n *Installed) Over() bool { return n.pending == 0 }
 
 // Install schedules the faults in a world, which must already have all its processes. Times in the plan are counted
-// from the call of Install, and so is the number of times that a client passes a point. The faults must have been
+// from the call to Install, and so is the number of times that a client passes a point. The faults must have been
 // validated against names. Each fault is recorded in the history when it begins and when it ends.
 func Install(w *sim.World, names Names, faults []Fault) *Installed {
 	n := &Installed{w: w, names: names}

@@ -110,8 +110,8 @@ func (r *reading) keyless(w *window) bool {
 }
 
 // neededUntil returns the position up to which the key of an earlier attempt must exist so that the grant of window w
-// can rely on it. In a service with one replicated log, this is the call of the acquire. Otherwise, it is the position
-// of the window.
+// can rely on it. In a service with one replicated log, this is the position of the call to acquire. Otherwise, it is
+// the position of the window.
 func (r *reading) neededUntil(w *window) int {
 	if r.Header.Service.Kind().OneLog {
 		return w.call

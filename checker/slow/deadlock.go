@@ -30,8 +30,8 @@ func (r *reading) deadlockFreedom() Finding {
 func (r *reading) probed() bool { return slices.Contains(r.Header.Clients, history.Probe) }
 
 // calmFrom returns the position from which waiting time counts again after fault f. Usually this is where the fault is
-// over. A drift without an end is ignored: waiting time counts again from the position at which it begins. The same
-// applies to a cut without an end if the header specifies servers and quorum, because it is then known whether the cut
+// over. A drift that never ends is ignored: waiting time counts again from the position at which it begins. The same
+// applies to a cut that never ends if the header specifies servers and quorum, because it is then known whether the cut
 // leaves a quorum.
 func (r *reading) calmFrom(f *fault) int {
 	if f.to == r.none && !f.Ends && (f.does() == history.PacesClock ||

@@ -15,7 +15,7 @@ type copied struct {
 	member string
 }
 
-// released lists the sections whose release was called, in the order of these calls.
+// released lists the sections whose release was called, in the order in which the releases were called.
 func (r *reading) released() []*section {
 	all := slices.DeleteFunc(slices.Clone(r.sections), func(s *section) bool { return s.release == r.none })
 	slices.SortStableFunc(all, func(a, b *section) int { return cmp.Compare(a.release, b.release) })

@@ -127,7 +127,7 @@ type affected struct {
 
 // disturbedAt returns the position from which a fault may affect an acquire. This is the position of the acquire's call
 // if a fault was active within the time Order.Turn before the call. Otherwise, it is the position at which the next
-// fault strikes. disturbedAt must be called in the order of the acquires' calls.
+// fault strikes. disturbedAt must be called for the acquires in the order in which these were called.
 func (t *Trace) disturbedAt(a *Ask, by map[history.Process]*affected) int {
 	x := by[a.Process]
 	if x == nil {
@@ -175,7 +175,7 @@ type Idle struct {
 }
 
 // LeftFree returns the periods, longer than turn (see history.Order.Turn), in which somebody waited for a lock, nobody
-// held it or acquired it, and no fault was active. A process that a fault without end may affect does not count as
+// held it or acquired it, and no fault was active. A process that a fault that never ends may affect does not count as
 // waiting. LeftFree returns at most the given number of periods, in the order in which they became too long.
 func (t *Trace) LeftFree(turn history.Time, most int) (all []Idle) {
 	waits := t.waits()
@@ -210,8 +210,8 @@ type queues struct {
 	cutOff map[history.Process]int // where the first fault without end struck that may affect a process
 }
 
-// waitsAt reports whether, just before the given position, a wait had not ended and no fault without end affected its
-// process.
+// waitsAt reports whether, just before the given position, a wait had not ended and its process was not affected by a
+// fault that never ends.
 func (s *queues) waitsAt(n int32, at int) bool {
 	p := s.waits[n].by.process
 	struck, known := s.cutOff[p]

@@ -96,8 +96,8 @@ func (f *Fault) Over() int {
 	return f.Stop
 }
 
-// isLasting reports whether the fault takes something away and never ends: a cut or a changed clock rate without end,
-// or a process that does not come back.
+// isLasting reports whether the fault takes something away and never ends: a cut or a changed clock rate that never
+// ends, or a process that does not come back.
 func (f *Fault) isLasting() bool {
 	return f.Stop == Open && !f.Ends && (f.Does == history.Parts || f.Does == history.PacesClock || f.Does.IsDown())
 }

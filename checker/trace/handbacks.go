@@ -91,10 +91,10 @@ func emptied(lists [][]int32, n int) [][]int32 {
 	return lists
 }
 
-// Handbacks returns the releases whose effect, or lack of effect, the history shows, in the order of their calls. The
-// header must specify servers, quorum and bound, and the servers must have recorded their keys; otherwise the list is
-// empty. It is also empty if the clients decide when a lease has ended, because a holder may then let its lease end
-// instead of releasing the lock. The list is valid until the next history is read.
+// Handbacks returns the releases whose effect, or lack of effect, the history shows, in the order in which they were
+// called. The header must specify servers, quorum and bound, and the servers must have recorded their keys; otherwise
+// the list is empty. It is also empty if the clients decide when a lease has ended, because a holder may then let its
+// lease end instead of releasing the lock. The list is valid until the next history is read.
 func (t *Trace) Handbacks() []Handback {
 	h, header := &t.handbacks, &t.History.Header
 	if h.read {
@@ -124,7 +124,7 @@ func (t *Trace) Handbacks() []Handback {
 	return h.list
 }
 
-// byRelease lists the released grants in the order of their release calls.
+// byRelease lists the released grants in the order in which their releases were called.
 func (t *Trace) byRelease() []int32 {
 	order := t.handbacks.order[:0]
 	for n := range t.Grants {
@@ -192,7 +192,7 @@ func (t *Trace) keepsTaken(keys []ownKey) bool {
 }
 
 // holdsAnother reports whether the client of grant n was in another section of the same lock when it released grant n.
-// It must be called in the order of the releases.
+// It must be called for the grants in the order in which they were released.
 func (t *Trace) holdsAnother(n int32) bool {
 	h, g := &t.handbacks, &t.Grants[n]
 	for ; h.entered < len(t.Grants) && t.Grants[h.entered].OK < g.Release; h.entered++ {

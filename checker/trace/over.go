@@ -175,8 +175,8 @@ func (t *Trace) JoinedKey(s *Span, except history.Attempt) (of history.Attempt) 
 }
 
 // NeededUntil returns the position up to which the key of an earlier attempt must exist so that the grant of window s
-// can rely on it. In a service with one replicated log, this is the call of the acquire. Otherwise, it is the position
-// of the window.
+// can rely on it. In a service with one replicated log, this is the position of the call to acquire. Otherwise, it is
+// the position of the window.
 func (t *Trace) NeededUntil(s *Span) int {
 	if t.History.Header.Service.Kind().OneLog {
 		return t.Asks[t.Grants[s.Grant].Ask].Call

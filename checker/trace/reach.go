@@ -8,7 +8,7 @@ import (
 )
 
 // reach tracks the faults that keep clients from reaching servers. It advances from one acquire to the next, in the
-// order of their calls.
+// order in which they were called.
 type reach struct {
 	next   int      // index in Trace.Faults of the first fault after the latest call that goTo was given
 	active []Impact // the earlier faults that were not over at that call
@@ -33,7 +33,7 @@ type Impact struct {
 // Reset prepares r for another history.
 func (r *reach) Reset() { r.next, r.active = 0, r.active[:0] }
 
-// goTo adds the faults that struck before a call and drops those that were over by then.
+// goTo adds the faults that struck before a call and drops those that were over before the call.
 func (r *reach) goTo(t *Trace, call int) {
 	r.active = slices.DeleteFunc(r.active, func(x Impact) bool { return x.mended < call })
 	for ; r.next < len(t.Faults) && t.Faults[r.next].Start < call; r.next++ {
@@ -55,8 +55,8 @@ func (x *Impact) IsLike(y Impact) bool {
 }
 
 // QuorumReachable reports whether a client could reach a quorum of servers at all times from a call to the given
-// position. The client and these servers must have been up and not paused. QuorumReachable must be called in the order
-// of the positions of the calls.
+// position. The client and these servers must have been up and not paused. QuorumReachable must be called with
+// ascending positions call.
 func (t *Trace) QuorumReachable(client history.Process, call, end int) bool {
 	r := &t.Reach
 	r.goTo(t, call)

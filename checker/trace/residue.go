@@ -13,7 +13,8 @@ type shelf struct {
 	unit history.Process
 }
 
-// residue tracks whose keys are on the servers. It advances from one acquire to the next, in the order of their calls.
+// residue tracks whose keys are on the servers. It advances from one acquire to the next, in the order in which they
+// were called.
 type residue struct {
 	next  int                 // index in Trace.Keys of the first record after the latest call that was examined
 	there table[place, owned] // in these places, unit stands in for the server
@@ -51,7 +52,7 @@ func (r *residue) note(e *history.Event, unit history.Process) {
 
 // FreeQuorum reports whether a quorum of servers is both reachable and, up to the given position, free of keys that
 // could block acquire a. A key can block it if the key was there before the call, or if another process set it later,
-// up to that position. FreeQuorum must be called in the order of the acquires' calls.
+// up to that position. FreeQuorum must be called for the acquires in the order in which these were called.
 func (t *Trace) FreeQuorum(a *Ask, end int) bool {
 	r := &t.Residue
 	for ; r.next < len(t.Keys) && int(t.Keys[r.next]) < a.Call; r.next++ {

@@ -29,8 +29,8 @@ func (t *Trace) Uses() {
 }
 
 // usesBefore stores, for each acquire of a lock, the latest end of an earlier use by another client. It visits the
-// acquires in the order of their calls. It keeps track of the latest end of any use, the process of that use, and the
-// latest end among all other processes.
+// acquires in the order in which they were called. It keeps track of the latest end of any use, the process of that
+// use, and the latest end among all other processes.
 func (t *Trace) usesBefore(asks []int32) {
 	var first history.Process
 	latest, second := Long, Long
@@ -53,10 +53,9 @@ func (t *Trace) usesBefore(asks []int32) {
 }
 
 // usesOwn records which earlier uses of the same process may have left keys behind. A use leaves nothing if its release
-// returned ok and no fault was active from the use's call to the new acquire. It is enough to examine the process's
-// latest use. A fault that was over before the call of that use was taken into account when that use was itself
-// examined. A use that continues when the new acquire is called belongs to another task of the process, and counts as
-// well.
+// returned ok and no fault was active between the use's call and the new acquire. It is enough to examine the process's
+// latest use. A fault that was over before the latest use began was taken into account when that use was examined. A
+// use that continues when the new acquire is called belongs to another task of the process, and counts as well.
 func (t *Trace) usesOwn(asks []int32) {
 	type past struct {
 		latest int32 // -1 if there is none
