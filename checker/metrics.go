@@ -37,8 +37,8 @@ func (ms Metrics) Of(name string) (Metric, bool) {
 // Measure computes the five metrics that the documentation recommends monitoring, with their alarm levels, and some
 // others. It ignores the probe's own operations.
 //
-//   - lock_acquisition_time_p50, _p99: time from the call to acquire until it returns ok, in s. An acquire that failed, or
-//     had not returned when the run ended, counts with the time that it had waited. Alarm above 50% of the TTL.
+//   - lock_acquisition_time_p50, _p99: time from the call to acquire until it returns ok, in s. An acquire that failed,
+//     or had not returned when the run ended, counts with the time that it had waited. Alarm above 50% of the TTL.
 //   - lock_contention_rate: share of attempts that found the lock taken by another client. An acquire that tries again
 //     makes several attempts. Unknown if the history does not count attempts. Alarm above 30%.
 //   - lock_hold_duration_p99: length of critical sections, in s. Alarm above 80% of the TTL.
