@@ -291,8 +291,9 @@ func (t *judge) crashStory(key string, r *record, e *history.Event) string {
 		e.Time, went, why, t.faultText(downs...))
 }
 
-// downAt lists the faults that took a server down before it came back without some data, as recorded at the given
-// position. It omits faults that had ended earlier, since a loss is recorded when the server comes back.
+// downAt lists the faults that took a server down before the given position, at which the server is recorded to have
+// come back without some of its data. It omits faults that had ended earlier, since a loss is recorded when the server
+// comes back.
 func (t *judge) downAt(at int) []*trace.Fault {
 	e := &t.History.Events[at]
 	strikes := func(f *trace.Fault) bool { return f.Does.IsDown() && f.Strikes(e.Process) }

@@ -208,7 +208,8 @@ func (t *judge) abandonedKey(lock int32, keys standingKeys, n int, now moment) (
 }
 
 // missedTurn reports whether a client did not notice that its key, which has index n, is first in the queue. The client
-// must have no later key in the queue. If the header counts its requests, it must have stopped sending them.
+// must have no later key in the queue. If the header counts the client's requests, the client must have stopped sending
+// them.
 func (t *judge) missedTurn(keys standingKeys, n int, now history.Time) bool {
 	client := t.ProcessOf(keys[n].of)
 	_, known := t.History.Header.Asked[client]

@@ -245,9 +245,9 @@ type Placement struct {
 	// Matters says which of the possible targets this kind can affect, such as "reads its wall clock". Only faults of
 	// such processes are candidates. It is empty if the kind can affect all targets.
 	Matters string
-	// Between selects further instants that separate different starts, in addition to the instants at which the target
-	// acts. All starts between two neighboring instants have the same effect. Between is nil if there are no further
-	// instants.
+	// Between selects instants at which the effect of a fault may change, in addition to the instants at which the
+	// target acts. All starts between two neighboring instants have the same effect. Between is nil if there are no
+	// further instants.
 	Between func(*Fault) Instants
 	// Stills means that the fault has no effect if its target never acts again.
 	Stills bool

@@ -152,8 +152,8 @@ func (p *parser) driftTrigger() Trigger {
 	return t
 }
 
-// refuseTime fails if a time follows a word that is not valid before a time. The argument valid is the word to use
-// instead.
+// refuseTime reports an error if a time follows a word that is not valid before a time. The argument valid is the word
+// to use instead.
 func (p *parser) refuseTime(valid string) {
 	if looksLikeNumber(p.peek()) {
 		wrong := p.tokens[p.next-1]

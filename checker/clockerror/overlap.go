@@ -349,8 +349,8 @@ func overlap(t *trace.Trace, what string, sections bool) string {
 	return ""
 }
 
-// unknown says what is unknown about a critical section (true) or a lease (false) that was in progress when the record
-// of its process ended.
+// unknown contains the clauses that say what is unknown about a critical section (key true) or a lease (key false) that
+// was in progress when the record of its process ended.
 var unknown = map[bool]string{
 	true: "was inside a critical section then; it is not known whether it was still inside when %s entered at %v",
 	false: "its lease had not ended then; it is not known whether it had been released when " +

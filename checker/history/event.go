@@ -119,9 +119,9 @@ const (
 	FlushedByOperator Why = "removed by an operator (flushed)"
 )
 
-// Check says what a request checked before it changed a key, atomically with the change: by a condition of a command,
-// in a script, or by watching the key in a transaction. It shows which changes the request was able to refuse, not
-// whether it decided correctly.
+// Check says what a request checked, in the same atomic step in which it changed a key: by a condition of a command, in
+// a script, or by watching the key in a transaction. It shows which changes the request was able to refuse, not whether
+// it decided correctly.
 type Check uint8
 
 // The checks that a request can have made.

@@ -169,7 +169,8 @@ func number[T ~int | ~int64](s *scanner) (T, error) {
 	return T(v), nil
 }
 
-// whole parses digits with an optional sign. It allocates no memory for numbers of up to 18 digits, as nearly all are.
+// whole parses digits with an optional sign. It allocates no memory for numbers of up to 18 digits; nearly all numbers
+// are that short.
 func whole(digits []byte) (int64, error) {
 	const few = 18
 	if len(digits) > few || len(digits) == 0 || digits[0] == '-' {

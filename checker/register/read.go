@@ -247,8 +247,8 @@ func (t *reader) take(p history.Process, i int) *calls {
 	return &c
 }
 
-// subject returns a text that contains the registers of an operation and the values that it writes. The text
-// distinguishes the calls of a process.
+// subject returns a text that contains the registers of an operation and the values that it writes. The text is used to
+// tell the calls of a process apart.
 func subject(f history.F, steps []step) string {
 	var b strings.Builder
 	for _, s := range steps {

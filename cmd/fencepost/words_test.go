@@ -25,8 +25,8 @@ var plainer = map[string]string{
 	"does not tell":   "does not record, does not say",
 }
 
-// TestScreensUseTheFieldsWords looks for the phrases in plainer in everything that the program may print: the strings
-// in its code, the files that it embeds, the output in golden files, and the documents.
+// TestScreensUseTheFieldsWords searches everything that the program may print for the phrases listed in plainer: the
+// strings in its code, the files that it embeds, the output in golden files, and the documents.
 func TestScreensUseTheFieldsWords(t *testing.T) {
 	for where, text := range printed(t) {
 		text = strings.Join(strings.Fields(strings.ToLower(text)), " ") // a phrase may be wrapped
