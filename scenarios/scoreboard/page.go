@@ -31,9 +31,9 @@ var legend = []struct{ letter, words string }{
 const introduction = `A schedule is one run of several clients, under faults that were drawn at random. A dot says that no
 schedule broke any of the four promises. That is no proof: the column of schedules says how many there were in all
 families of the row together, and the library's page how many in each. A letter in parentheses says that no random
-schedule broke the promise, but a fault that was placed by hand did. In the column "real" a letter says that a
-finding of the row broke the promise in real time on a real server, too, by the same cause. An empty cell was not tried. The order is
-alphabetical. A letter does not say that the library is at fault: its page says whether each finding is due to the
+schedule broke the promise, but a fault that was placed by hand did. In the column "real", a letter says that a finding
+of the row also broke the promise in real time on a real server, by the same cause. An empty cell was not tried. The
+order is alphabetical. A letter does not say that the library is at fault: its page says whether each finding is due to the
 library, its settings, the servers or a limit of all leases.`
 
 // method explains how the results in the scoreboard were obtained.
