@@ -1,3 +1,5 @@
+import static java.util.Map.entry;
+
 import java.net.URI;
 import java.time.Duration;
 import java.time.Instant;
@@ -18,6 +20,8 @@ import org.apache.curator.retry.ExponentialBackoffRetry;
 import org.redisson.Redisson;
 import org.redisson.api.RFencedLock;
 import org.redisson.api.RLock;
+import org.redisson.api.RPermitExpirableSemaphore;
+import org.redisson.api.RSemaphore;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
@@ -42,22 +46,26 @@ public class Worker {
     }
 
     static final String name = setting("LOCK");
-    static final Map<String, Supplier<Held>> locks = Map.of(
-        "redisson", () -> redisson(connected(1).getLock(name), 0),
-        "redisson-lease", () -> redisson(connected(1).getLock(name), ms("TTL")),
-        "redisson-fair", () -> redisson(connected(1).getFairLock(name), ms("TTL")),
-        "redisson-fenced", () -> fenced(connected(1).getFencedLock(name)),
-        "redisson-write", () -> redisson(connected(1).getReadWriteLock(name).writeLock(), ms("TTL")),
-        "curator", Mutex::new,
-        "spring-integration", Worker::spring,
-        "shedlock", Shed::new);
+    static final Map<String, Supplier<Held>> locks = Map.ofEntries(
+        entry("redisson", () -> redisson(connected(1).getLock(name), 0)),
+        entry("redisson-lease", () -> redisson(connected(1).getLock(name), seconds("TTL"))),
+        entry("redisson-fair", () -> redisson(connected(1).getFairLock(name), seconds("TTL"))),
+        entry("redisson-fenced", () -> fenced(connected(1).getFencedLock(name))),
+        entry("redisson-write", () -> redisson(connected(1).getReadWriteLock(name).writeLock(), seconds("TTL"))),
+        entry("redisson-multi", () -> redisson(multi(), seconds("TTL"))),
+        entry("redisson-semaphore", () -> semaphore(connected(1).getSemaphore(name))),
+        entry("redisson-permit", Permit::new),
+        entry("curator", Mutex::new),
+        entry("spring-integration", Worker::spring),
+        entry("shedlock", () -> new Shed(false)),
+        entry("shedlock-safe", () -> new Shed(true)));
     static Jedis resource;
 
-    /** A lock of Redisson, which its watchdog prolongs if lease is 0. */
+    /** A lock of Redisson with a lease in seconds, or one that its watchdog prolongs if lease is 0. */
     static Held redisson(RLock lock, int lease) {
         return new Held() {
             public Long lock() {
-                if (lease == 0) lock.lock(); else lock.lock(lease, TimeUnit.MILLISECONDS);
+                if (lease == 0) lock.lock(); else lock.lock(lease, TimeUnit.SECONDS);
                 return null;
             }
             public void unlock() { lock.unlock(); }
@@ -67,9 +75,43 @@ public class Worker {
     /** A fenced lock of Redisson. */
     static Held fenced(RFencedLock lock) {
         return new Held() {
-            public Long lock() { return lock.lockAndGetToken(ms("TTL"), TimeUnit.MILLISECONDS); }
+            public Long lock() { return lock.lockAndGetToken(seconds("TTL"), TimeUnit.SECONDS); }
             public void unlock() { lock.unlock(); }
         };
+    }
+
+    /** Redisson's MultiLock of one lock on each server. */
+    static RLock multi() {
+        List<RedissonClient> clients = new ArrayList<>();
+        for (int n = 1; setting("REDIS_" + n) != null; n++) clients.add(connected(n));
+        return clients.get(0).getMultiLock(clients.stream().map(c -> c.getLock(name)).toArray(RLock[]::new));
+    }
+
+    /** A semaphore of Redisson that has one permit, without a lease. */
+    static Held semaphore(RSemaphore semaphore) {
+        return new Held() {
+            public Long lock() throws Exception {
+                semaphore.trySetPermits(1);
+                semaphore.acquire();
+                return null;
+            }
+            public void unlock() { semaphore.release(); }
+        };
+    }
+
+    /** A semaphore of Redisson that has one permit, with a lease. The set of its permits is {NAME}:timeout. */
+    static class Permit implements Held {
+        final RPermitExpirableSemaphore semaphore =
+            connected(1).getPermitExpirableSemaphore(name.substring(1, name.indexOf('}')));
+        String permit;
+
+        public Long lock() throws Exception {
+            semaphore.trySetPermits(1);
+            permit = semaphore.acquire(seconds("TTL"), TimeUnit.SECONDS);
+            return null;
+        }
+
+        public void unlock() { semaphore.release(permit); }
     }
 
     /** The lock of Curator, with a listener, as its documentation recommends. */
@@ -111,8 +153,12 @@ public class Worker {
 
     /** The lock of ShedLock, which does not wait: the client tries again. Its key is job-lock:default:NAME. */
     static class Shed implements Held {
-        final RedisLockProvider provider = new RedisLockProvider(factory());
+        final RedisLockProvider provider;
         SimpleLock held;
+
+        Shed(boolean safeUpdate) {
+            provider = new RedisLockProvider.Builder(factory()).safeUpdate(safeUpdate).build();
+        }
 
         public Long lock() {
             Duration most = Duration.ofMillis(ms("TTL"));
@@ -146,6 +192,8 @@ public class Worker {
     }
 
     static String setting(String name) { return System.getenv("FENCEPOST_" + name); }
+
+    static int seconds(String name) { return ms(name) / 1000; }
 
     static int ms(String name) { return Integer.parseInt(setting(name + "_MS")); }
 
