@@ -210,7 +210,7 @@ func (t *judge) missedBeat(l lateness, calls []pending) *trace.Fault {
 // pending is a read, write, extension or release of a grant, from its call to its return.
 type pending struct {
 	f         history.F
-	call, ret int // ret is Open if it never returned
+	call, ret int // positions of its call and return; ret is Open if it never returned
 	ok        bool
 	value     string // the value, if the request is a write
 	// not recorded, but assumed: a client that renews in the background always has a renewal in progress

@@ -63,9 +63,9 @@ func (x *trespassing) knows() (compared, not bool) {
 	return x.compares == "yes", x.compares == "no"
 }
 
-// TestComparedIsSaidOfWhatWasCompared tries all combinations of what may be known about a trespassing request. An
-// explanation must say that the owner was not compared if and only if that is known. It may say that the owner was
-// compared only if it was.
+// TestComparedIsSaidOfWhatWasCompared tries every combination of facts that can be known about a request that changes
+// another client's key. If it is known that the request did not compare the key's owner, the explanation must say so;
+// otherwise, it must not. It may say that the owner was compared only if that is known.
 func TestComparedIsSaidOfWhatWasCompared(t *testing.T) {
 	known := []string{"yes", "no", "unknown"}
 	saidNot, said := 0, 0

@@ -219,7 +219,7 @@ func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about histo
 	return Cause{Kind: StuckWithoutHolder}, about, story + t.waitingStory(a, s.Since, now), witness
 }
 
-// dueText says when a key that is present at a moment expires. If the key should have expired before that moment,
+// dueText says when a key that is present at the moment now expires. If the key should have expired before then,
 // dueText names the fault of the server's clock that kept the key alive.
 func (t *judge) dueText(key *standingKey, now moment) string {
 	switch {

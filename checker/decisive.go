@@ -338,8 +338,8 @@ func (t *judge) neverTold(s *trace.Span) bool {
 }
 
 // causeOfLoss finds out why the victim's key disappeared, and returns the position of the record that shows the cause.
-// Usually this is the record that the key is gone. But a crash or failover may have undone an extension of the key, so
-// that the key expired at its old deadline. In that case, the record of that loss shows the cause.
+// Usually this is the record of the key's removal. But a crash or failover may have undone an extension of the key, so
+// that the key expired at its old deadline. In that case, it is the record of the lost extension.
 func (t *judge) causeOfLoss(c *clash, r *record) (int, Cause) {
 	gone := &t.History.Events[r.gone]
 	switch gone.Why {

@@ -22,7 +22,7 @@ import (
 func TestEveryTwoOfThreeJudgesAgree(t *testing.T) {
 	for _, c := range []struct {
 		processes, operations int
-		permits               int // 0 for a mutex
+		permits               int // number of permits of a semaphore; 0 for a mutex
 		shared, outcomes      bool
 		unseen                bool // crashes are noticed late
 		want, violated        int

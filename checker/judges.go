@@ -17,7 +17,7 @@ type Judges struct {
 // Answer is what a judge says about the critical sections of a history.
 type Answer uint8
 
-// The answers. The zero Answer never means that the law holds.
+// The answers of a judge. The zero Answer never means that the law holds.
 const (
 	NotAsked        Answer = iota
 	NotAskedClocks         // the history states a clock error, but porcupine assumes exact times

@@ -20,8 +20,8 @@ var Laws []Law
 // lawRow holds what other files need to know about a law. The file that judges the law registers it.
 type lawRow struct {
 	law     Law
-	place   int      // position in the order in which the laws are reported, from 1
-	gravity int      // rank by severity, from 1: harm to the user's data ranks before the events that led to it
+	place   int      // position in the order in which the laws are reported, counted from 1
+	gravity int      // rank by severity, counted from 1: harm to the user's data ranks before the events that led to it
 	kept    LockKind // kinds of locks that must keep the law under all faults that they can survive
 	atEnd   bool     // whether the law can be known to hold only after everything in the history has ended
 	says    string   // the law's statement, as a lower-case sentence without a period

@@ -134,7 +134,7 @@ func (t *judge) crowdedLeases(c *clash) string {
 	return sentence(" The holders were %s.", list(t.holdersOf(c)))
 }
 
-// advice returns what the documentation recommends to prevent the cause.
+// advice returns the recommendations for preventing the cause of the violation.
 func (s *situation) advice() []advice {
 	list := remedies[s.cause.Kind]
 	if s.watched && (s.cause.Kind == RemovedByNonOwner || s.cause.Kind == ProlongedByNonOwner) {

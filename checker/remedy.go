@@ -97,8 +97,8 @@ func guarded(s *situation) bool {
 	return s.Applies(history.ComparedWrites) && !s.stale || s.Applies(history.Fencing) && !s.confused
 }
 
-// remedies holds what the documentation recommends for each cause. Its sources are antirez (Redis: distributed locks),
-// Kleppmann (How to do distributed locking), and comparisons of Redis, ZooKeeper and etcd locks.
+// remedies contains the recommendations for each cause of a violation. They come from antirez (Redis: distributed
+// locks), Kleppmann (How to do distributed locking), and comparisons of Redis, ZooKeeper and etcd locks.
 var remedies = map[CauseKind][]advice{
 	CountedWithoutQuorum: {{text: "Count a lock or its extension only after a majority of all servers has agreed: " +
 		"two majorities always share a server."}},

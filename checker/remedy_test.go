@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// advised lists the measures that advice may depend on.
+// advised lists the safety measures that advice may depend on.
 func advised() (all []history.Measure) {
 	for _, list := range remedies {
 		for _, a := range list {

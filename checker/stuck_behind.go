@@ -131,16 +131,16 @@ type abandonedKey struct {
 	*standingKey
 	client history.Process
 	detail string
-	left   int // position at which its client was done with the attempt; Open if the client still waits for the lock
+	left   int // position at which its client was done with the attempt; Open if the client is still waiting for it
 }
 
-// abandoned finds, among the keys that are present at a moment, the first one that nobody is going to release. There
-// are two cases:
+// abandoned finds, among the keys that are present at the moment now, the first one that nobody is going to release.
+// There are two cases:
 //
 //   - Its client had given up the attempt or had left the section. The key never expires, or was still being extended,
 //     or remains because of its client's session.
-//   - Its client still waits for the lock, because an earlier try of the client set the key or because, in a queue,
-//     the client does not notice that it is first.
+//   - Its client is still waiting for the lock, because an earlier try of the client set the key or because, in a
+//     queue, the client does not notice that it is first.
 //
 // A key that can expire must have been there for longer than a TTL. The abandoned keys must be on so many servers that
 // no quorum is left.
@@ -177,8 +177,8 @@ func (t *judge) units() (all []history.Process) {
 	return all
 }
 
-// abandonedKey reports whether a key is abandoned. n is the index of the key among the keys that are present at a
-// moment.
+// abandonedKey reports whether keys[n] is abandoned, which means that nobody is going to release it. keys contains the
+// keys that are present at the moment now. If the key is abandoned, x describes it.
 func (t *judge) abandonedKey(lock int32, keys standingKeys, n int, now moment) (x abandonedKey, is bool) {
 	k := &keys[n]
 	x = abandonedKey{standingKey: k, client: t.ProcessOf(k.of), left: t.doneWith(lock, k.of, k.set)}
@@ -193,7 +193,7 @@ func (t *judge) abandonedKey(lock int32, keys standingKeys, n int, now moment) (
 		return x, true
 	case now.time-t.Time(k.set) <= t.History.Header.TTL:
 		return x, false
-	// the lease of the key has ended; a client that still waits measures the lease wrongly
+	// the lease of the key has ended; a client that is still waiting measures it wrongly
 	case s.ClientsExpire && k.until <= now.time:
 		return x, false
 	case k.until == history.Never && !s.Sessions:
@@ -247,8 +247,9 @@ func (t *judge) asks(client history.Process, after, by history.Time) bool {
 	return known && q.To-q.From < by-after
 }
 
-// doneWith returns the position at which a client was done with an attempt that had set a key: its section had ended,
-// or its acquire had returned without the lock. It returns Open if the client still waits or is inside.
+// doneWith returns the position at which a client was done with an attempt that had set a key: its critical section had
+// ended, or its acquire had returned without the lock. It returns Open if the client is still waiting for the lock or
+// is still in its critical section.
 func (t *judge) doneWith(lock int32, of history.Attempt, set int) int {
 	if g, granted := t.Owner[trace.Title{Lock: t.Locks[lock].Name, Attempt: of}]; granted {
 		return t.Grants[g].End

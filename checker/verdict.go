@@ -18,7 +18,7 @@ import (
 // Outcome is the result of judging one law.
 type Outcome uint8
 
-// The outcomes. The zero Outcome never means that the law holds.
+// The outcomes of judging a law. The zero Outcome never means that the law holds.
 const (
 	Unchecked Outcome = iota // the history lacks what the law needs
 	Holds                    // the law was exercised and nothing broke it

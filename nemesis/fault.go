@@ -78,8 +78,8 @@ type Fault struct {
 	// Restart (Crash and ShutDown only) is the time from the fault until the server starts again; zero means never. A
 	// client never restarts.
 	Restart time.Duration
-	// Number identifies one message by its position since the start of the run, from 1. For a DelayMessage, messages
-	// from Target to Peer are counted; for a Break, replies from Peer to Target.
+	// Number identifies one message by its position since the start of the run, counted from 1. For a DelayMessage,
+	// messages from Target to Peer are counted; for a Break, replies from Peer to Target.
 	Number int
 	// Trigger is when the fault strikes. A DelayMessage or Break without a Number affects the message in
 	// Trigger.Message. Target and Peer are then the two ends of that message, and the message's fields Of and To are

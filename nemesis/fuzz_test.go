@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzParse checks three things: Parse does not panic, an error points to a place in the line, and a line that parses
-// also prints and parses back.
+// FuzzParse checks three things: Parse does not panic, an error points to a place in the line, and the text of a parsed
+// fault parses to an equal fault.
 func FuzzParse(f *testing.F) {
 	for _, g := range grammar {
 		f.Add(g.line)

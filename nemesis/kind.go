@@ -222,7 +222,7 @@ type Dice interface {
 	OutageOrEver() time.Duration   // like Outage, but may be zero, which means forever
 	DowntimeOrEver() time.Duration // the time until a restart, or zero for no restart
 	PPM() int                      // a drift rate in either direction
-	Message() int                  // the number of a message, from 1
+	Message() int                  // the number of a message, counted from 1
 }
 
 // Placement says which faults of one kind a verification tries. It tries every start of a fault that can make a
@@ -262,7 +262,7 @@ type Placement struct {
 // Start says where in a run a fault may start.
 type Start uint8
 
-// The possible starts.
+// The values of Start: the kinds of places in a run at which a verification starts a fault.
 const (
 	Nowhere    Start = iota // placements are not enumerated: no small set of starts represents all others
 	AtActs                  // between two acts of the target, and at the points that the target passes
@@ -290,7 +290,7 @@ func (s Start) needs() Field {
 // nothing.
 type Instants uint8
 
-// The kinds of instants.
+// The kinds of instants that a set of type Instants can contain.
 const (
 	NoInstants Instants = iota
 	Syncs               // when writes of the process reach the disk

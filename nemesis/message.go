@@ -16,13 +16,14 @@ type Message struct {
 	// script's name or first line, or the beginning of one of these followed by "…". In a line, a command that is not a
 	// single word is written in quotes.
 	Command string
-	// Nth is the position among the matching requests, from 1, in the order in which they leave.
+	// Nth is the position of the request among the matching requests, in the order in which they are sent. It is
+	// counted from 1.
 	Nth int
 	// Of is the client that sends the request. In a Trigger, an empty Of means the client that the fault itself names.
 	Of sim.ProcessID
 	// To is the server that receives the request. In a Trigger, an empty To means any server.
 	To sim.ProcessID
-	// Attempt is the number of the client's attempt that sends the request, from 1; 0 means any attempt.
+	// Attempt is the number of the client's attempt that sends the request, counted from 1; 0 means any attempt.
 	Attempt int
 	// Answer means that the Message identifies the answer to the request, and not the request itself.
 	Answer bool

@@ -304,7 +304,7 @@ const maxLine = 4096
 // token is a word of a line, several words in quotes, or one of the signs "->", "|" and ",".
 type token struct {
 	text   string
-	column int // position of its first rune, from 1
+	column int // position of its first rune, counted from 1
 }
 
 // tokenize appends the tokens of a line to buffer. It also returns the column after the last token.

@@ -11,8 +11,8 @@ type Sent struct {
 	Command        string
 	Nth            int             // position, from 1, among the client's requests with this command to this server
 	Attempt        history.Attempt // the attempt that sent the request; empty if it does not concern a lock
-	// Number is the position of the request among the messages of its link, from 1. AnswerNumber is the position of the
-	// answer, or 0 if no answer was sent.
+	// Number is the position of the request among the messages of its link, counted from 1. AnswerNumber is the
+	// position of the answer, or 0 if no answer was sent.
 	Number, AnswerNumber int
 	Left                 sim.Time
 	// Arrived is when the request reached the server, Answered is when the answer left the server, and Taken is when
@@ -63,7 +63,7 @@ func Named(f Fault, sent []Sent) (named Fault, ok bool) {
 // to the list, in the order in which the requests leave.
 func Record(w *sim.World) *[]Sent {
 	list := new([]Sent)
-	var places []int // positions in list, from 1, by the number of the request; 0 if the request is not in list
+	var places []int // positions in list, counted from 1, by the number of the request; 0 if the request is not in list
 	var sent counts
 	w.Inspect(func(p sim.Passage) (none sim.Interference) {
 		if !IsClient(p.Client) {

@@ -17,7 +17,7 @@ import (
 type Backend struct {
 	Kind    locks.Backend   // the key in the servers mapping, and the prefix of server names: etcd-1 …
 	Called  string          // the common name of the servers: "Redis"
-	Place   int             // position in the reference, from 1
+	Place   int             // position in the reference, counted from 1
 	Most    int             // maximum number of servers
 	Meaning string          // description of the key in the reference
 	Service history.Service // the service that these servers provide to a lock whose code is unknown

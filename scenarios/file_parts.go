@@ -23,7 +23,7 @@ const (
 	maxReplicas = 9
 	maxMembers  = 9
 	maxClients  = 99
-	maxCount    = 10_000 // for cycles, and for writes per section
+	maxCount    = 10_000 // maximum number of cycles, and of writes per section
 )
 
 // serverKeys returns the settings in the "servers" mapping, except those that have their own parsing code. The first

@@ -62,8 +62,8 @@ func (s *Scenario) lapses() (list []history.Lapse) {
 }
 
 // foreignMeasures returns the safety measures of clients whose lock's code is unknown. The scenario determines some of
-// them; the requests of a run show others. unknown contains the measures that neither the scenario nor the requests
-// determine.
+// them; the requests of a run show others. unknown contains the safety measures that neither the scenario nor the
+// requests determine.
 func (s *Scenario) foreignMeasures(seen *requestReader, events []history.Event) (list, unknown []history.Measure) {
 	for _, m := range s.settings() {
 		shown := seen.shown[m.measure]
@@ -122,7 +122,7 @@ type applied struct {
 	applied bool
 }
 
-// settings returns all measures and whether s applies them.
+// settings lists all safety measures and says whether s applies them.
 func (s *Scenario) settings() []applied {
 	d := s.definition()
 	if d == nil {
@@ -152,7 +152,8 @@ func (s *Scenario) extensions(match func(locks.ExtendMode) bool) bool {
 	return s.everybody(func(c *Client) bool { return c.Lock.Extension == nil || match(c.Lock.Extension.Mode) })
 }
 
-// keySettings returns the measures that affect keys: what a key contains, and what is compared before a key is changed.
+// keySettings returns the safety measures that concern keys: what a key contains, and what is compared before a key is
+// changed.
 func (s *Scenario) keySettings(d *locks.Definition) []applied {
 	session := s.Servers.consensus()
 	return []applied{
@@ -177,8 +178,8 @@ func (s *Scenario) keySettings(d *locks.Definition) []applied {
 	}
 }
 
-// leaseSettings returns the measures that affect leases: how long a lock is valid, what extends it, and what protects
-// the data after it has expired.
+// leaseSettings returns the safety measures that concern leases: how long a lock is valid, what extends it, and what
+// protects the data after it has expired.
 func (s *Scenario) leaseSettings(d *locks.Definition) []applied {
 	session := s.Servers.consensus()
 	return []applied{
@@ -210,7 +211,7 @@ func (s *Scenario) leaseSettings(d *locks.Definition) []applied {
 	}
 }
 
-// waitingSettings returns the measures that affect how a client requests a lock and waits for it.
+// waitingSettings returns the safety measures that concern how a client requests a lock and waits for it.
 func (s *Scenario) waitingSettings(d *locks.Definition) []applied {
 	return []applied{
 		{history.RandomRetry, s.everybody(func(c *Client) bool {

@@ -23,8 +23,9 @@ func TestWhatAServiceLosesDependsOnItsMembers(t *testing.T) {
 		// release deletes only the key or znode with this name. A Kubernetes leader that could not renew its lease
 		// leaves the record unchanged.
 		{"etcd", "{protocol: etcd, ttl: 4s}", "3s", checker.TokenRepeated, ""},
-		// Two sessions were created before the first znode, but only one session after the crash, so the new token is
-		// lower.
+		// The token is the zxid of the transaction that created the znode, and each new session uses up one zxid.
+		// Before the first znode, two sessions were created. After the crash, only one was created before the next
+		// znode, so the new token is lower.
 		{"zookeeper", "{protocol: zookeeper, ttl: 4s}", "3s", checker.TokenWentBack, ""},
 		{"kubernetes", "{protocol: lease-object}", "12s", checker.TokenRepeated, ""},
 		// In this case, the release compares the revision at which the key was set. After the crash, revisions start

@@ -59,10 +59,10 @@ type Servers struct {
 	NotifyKeyspaceEvents string // setting of Redis, as in redis.conf; default none
 
 	// The next two fields are only for ZooKeeper.
-	TickTime  time.Duration // default 2 s
-	SyncLimit int           // in ticks; default 5
+	TickTime  time.Duration // length of a tick; default 2 s
+	SyncLimit int           // the setting syncLimit, in ticks; default 5
 
-	RaftMultiplier int // setting of Consul; default 5
+	RaftMultiplier int // the setting raft_multiplier of Consul; default 5
 
 	// Cluster is set if the Redis masters form a Redis Cluster; default false.
 	Cluster     bool
@@ -77,7 +77,7 @@ type Servers struct {
 	ReconfigureAfter   time.Duration // time until a deposed master that can be reached stops serving; default 8 s
 }
 
-// silence returns how long members of these servers may continue to serve after they last received a message from their
+// silence returns how long one of these servers may continue to serve clients after it last received a message from its
 // leader. It returns 0 if no setting limits that time.
 func (s *Servers) silence() time.Duration {
 	if b := s.backend(); b != nil && b.Silence != nil {
@@ -115,12 +115,12 @@ type Client struct {
 // writes the result, as many times as Writes says. It holds the locks for the time Hold and then releases them.
 type Work struct {
 	Start         sim.Delay      // when the first cycle begins; default 10 ms × (number of the client - 1)
-	Cycles        int            // default 1
+	Cycles        int            // number of cycles; default 1
 	Tasks         int            // how many tasks of the client do the work at the same time; default 1
 	Locks         []history.Lock // in the order in which the client acquires them; empty: only the lock's own name
 	Take          Take           // which of Locks a section acquires; default all
 	Think         sim.Delay      // pause between two cycles; default none
-	Writes        int            // read-modify-writes of the resource per section; default 0
+	Writes        int            // number of read-modify-writes of the resource per section; default 0
 	Compute       time.Duration  // time between a read and its write; default none
 	Hold          time.Duration  // time in the section after the writes; default 100 ms
 	HoldKind      HoldKind

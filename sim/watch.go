@@ -9,9 +9,9 @@ type Moment struct {
 	At      Time
 	Process ProcessID // the process to which the moment belongs
 	Point   Point     // for Passes: the point
-	Pass    int       // for Passes: how many times the process has passed the point, from 1
+	Pass    int       // for Passes: how many times the process has passed the point, counted from 1
 	To      ProcessID // for Sends: the receiver
-	Number  int       // for Sends: number of the message on its link, from 1
+	Number  int       // for Sends: number of the message on its link, counted from 1
 	// Early is used for the kinds Acts and Sends. It means that the moment results from an event that was scheduled
 	// before the watch began. If a fault for the same instant is scheduled later, it takes effect after that event, and
 	// before all other events of the instant.

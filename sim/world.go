@@ -42,7 +42,7 @@ type Options struct {
 // Tail describes the slow messages of a network: of every million messages, PPM have the delay Delay instead of the
 // link's delay.
 type Tail struct {
-	PPM   int64 // between 0 and 1,000,000
+	PPM   int64 // number of slow messages in a million
 	Delay Delay
 }
 

@@ -13,7 +13,7 @@ var errCut = errors.New("the file ends in the middle of the history")
 
 // Limits on one operation. They limit the memory that any input can consume.
 const (
-	maxForm  = 1 << 20 // in bytes
+	maxForm  = 1 << 20 // maximum length of a form in bytes
 	maxDepth = 100     // number of nested brackets
 )
 

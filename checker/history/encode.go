@@ -151,7 +151,7 @@ func encodable(e *Event) error {
 	return nil
 }
 
-// line builds a JSON object. notText is the first key whose text is not UTF-8.
+// line builds a JSON object. notText is the first JSON key whose value is not valid UTF-8.
 type line struct {
 	b       []byte
 	notText string

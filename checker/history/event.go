@@ -43,7 +43,7 @@ type Token int64
 // Type is a stage in the life of an operation, in Jepsen's terms.
 type Type uint8
 
-// The types. The zero Type is invalid, so that a missing type is noticed.
+// The types of events. The zero Type is invalid, so that a missing type is noticed.
 const (
 	Invoke Type = iota + 1 // the operation was called; for a fault: it struck
 	OK                     // it returned and took effect; for a fault: it ended
@@ -278,9 +278,9 @@ type Header struct {
 	// fault-tolerance: how long an uncontended acquire or release may take, in ns
 	Bound    Time      `json:"bound,omitempty"`
 	Service  Service   `json:"service,omitempty"`
-	Measures []Measure `json:"measures,omitempty"` // the measures that all clients and servers apply
-	// Unknown is for a lock whose code is unknown. It lists the measures that the lock's requests neither show nor rule
-	// out. Lapses lists the unsafe things that the lock is known to do.
+	Measures []Measure `json:"measures,omitempty"` // the safety measures that all clients and servers take
+	// Unknown is for a lock whose code is unknown. It lists the safety measures that the lock's requests neither show
+	// nor rule out. Lapses lists the unsafe things that the lock is known to do.
 	Unknown []Measure `json:"unknown_measures,omitempty"`
 	Lapses  []Lapse   `json:"lapses,omitempty"`
 	// Asked contains, for each client, the time at which its latest request for a lock reached a lock server, or 0 if

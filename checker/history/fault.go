@@ -26,7 +26,7 @@ const (
 // of a fault, never on the name of its kind.
 type Effect uint8
 
-// The effects. The zero Effect is the effect of an unknown kind.
+// The effects that a fault can have. The zero Effect is the effect of an unknown kind.
 const (
 	Unknown     Effect = iota
 	Stops              // a whole process stops running: GC, SIGSTOP, a stalled virtual machine
@@ -88,7 +88,7 @@ func (f F) Does() Effect { return f.kind().Does }
 // Loss is what a server loses in a crash.
 type Loss string
 
-// The losses. Only a crash of a server causes one.
+// The kinds of data that a server can lose. Only a crash makes a server lose data.
 const (
 	LosesUnsynced   Loss = "unsynced writes" // writes that were not fsynced
 	LosesEverything Loss = "everything"

@@ -2,11 +2,11 @@ package history
 
 import "slices"
 
-// Measure is something that the users of a lock can do for its safety. A header lists the measures that all users of
-// the lock already apply, so that the checker does not recommend them.
+// Measure is a safety measure: something that the users of a lock can do for its safety. A header lists the measures
+// that all users of the lock already apply, so that the checker does not recommend them.
 type Measure string
 
-// The measures.
+// The safety measures that a header can list.
 const (
 	Fencing Measure = "fencing" // the resource compares tokens
 	// the resource accepts a write only if the value is still the one that was read, or accepts each write only once
@@ -44,7 +44,7 @@ const (
 	StopFirst Measure = "stop-first"
 	// a waiter checks the lock again by itself, or the service reports every end of a hold, including expiry
 	LooksAgain Measure = "looks-again"
-	// The measures of a fair lock.
+	// The safety measures of a fair lock.
 	FirstInLine   Measure = "first-in-line"  // a free lock goes only to the client whose place is first in line
 	KeptPlaces    Measure = "kept-places"    // a client keeps its place while it waits
 	RenewedPlaces Measure = "renewed-places" // a place ends a fixed time after its client has last asked
@@ -55,7 +55,7 @@ const (
 // from its requests.
 type Lapse string
 
-// The lapses.
+// The unsafe things that a header can list.
 const (
 	PartOfOwner Lapse = "part-of-owner" // a release compares only a part of the owner value
 	// the first release ends the renewal, even if the owner has acquired the lock several times and still holds it

@@ -20,7 +20,7 @@ const Forever int64 = math.MaxInt64
 // Answer is the result of a check.
 type Answer uint8
 
-// The answers. The zero Answer is never a pass.
+// The results of a check. The zero Answer is never a pass.
 const (
 	Unknown      Answer = iota // the budget of steps ran out
 	TooMany                    // there are more operations than a single call of porcupine may have

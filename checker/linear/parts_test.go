@@ -14,7 +14,7 @@ import (
 func crowd(r *rand.Rand, sections int, broken bool) []MutexOp {
 	type client struct {
 		enter, leave MutexOp
-		doing        int // 0: nothing, 1: asking, 2: inside, 3: leaving
+		doing        int // 0: nothing, 1: asking for the lock, 2: in its section, 3: leaving it
 	}
 	clients := make([]client, 6)
 	var ops []MutexOp

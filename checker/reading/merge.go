@@ -118,8 +118,8 @@ func (p *Part) mergeable(first *Part) error {
 	return nil
 }
 
-// longest returns the longest TTL of each client in two headers. It omits clients whose longest TTL equals the longest
-// TTL in both headers.
+// longest returns the longest TTL that two headers give for each client. It omits clients for which this is the greater
+// of the headers' own TTLs (the field TTL).
 func longest(a, b *history.Header) map[history.Process]history.Time {
 	of := map[history.Process]history.Time{}
 	for _, h := range []*history.Header{a, b} {

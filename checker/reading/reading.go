@@ -14,8 +14,8 @@ import (
 
 // removed counts the events that were removed from a history before it was judged.
 type removed struct {
-	Releases int // failed releases, which released nothing
-	Nested   int // acquires by an owner that already held the lock
+	Releases int // number of failed releases, which released nothing
+	Nested   int // number of acquires by an owner that already held the lock
 }
 
 // prepare prepares h for the laws: it interprets failed releases as the header's Reading says, and removes nested

@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// blockedBy finds out why the acquire a had waited too long by a given time, although no client was inside its lock. It
+// blockedBy finds out why acquire a had waited too long by a given time, although no client was inside its lock. It
 // returns the cause. After a failover, it returns "", because this package does not determine the cause in that case.
 func (r *reading) blockedBy(a *ask, now history.Time) string {
 	if slices.ContainsFunc(r.faults, func(f fault) bool { return f.does() == history.Promotes }) {

@@ -8,15 +8,15 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// cause determines why two windows overlap.
+// cause determines why two windows (periods of lease validity) overlap.
 func (r *reading) cause(a, b *window) string {
 	cause, _ := r.decide(a, b)
 	return cause
 }
 
-// decide finds out why two windows overlap. For each server that both windows counted, it finds the record that shows
-// the reason; the latest of these records decides. decide also reports whether that record is about the key of window
-// a.
+// decide finds out why two windows (periods of lease validity) overlap. For each server whose answer counted for the
+// grants of both windows, it finds the record that shows why the server granted both. The cause comes from the latest
+// of these records. ofA reports whether that record is about the key of window a.
 func (r *reading) decide(a, b *window) (cause string, ofA bool) {
 	counted := [2][]history.Process{r.counted(a), r.counted(b)}
 	if r.keylessLock(a.lock) {
@@ -109,9 +109,9 @@ func (r *reading) keyless(w *window) bool {
 	return any
 }
 
-// neededUntil returns the position up to which the key of an earlier attempt must exist so that the grant of window w
-// can rely on it. In a service with one replicated log, this is the position of the call to acquire. Otherwise, it is
-// the position of the window.
+// neededUntil returns the position up to which the key of an earlier attempt must have existed if window w depends on
+// it. In a service with one replicated log, this is the position of the call to acquire. Otherwise, it is the position
+// of the event that records the window.
 func (r *reading) neededUntil(w *window) int {
 	if r.Header.Service.Kind().OneLog {
 		return w.call

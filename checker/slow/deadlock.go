@@ -123,8 +123,8 @@ func (r *reading) stuckTooLong(limit history.Time) (broken []Breach) {
 
 const noQuorumLeft = "no quorum left"
 
-// stuckBehind finds out why the acquire a was stuck after position i. The argument by is the time at which it had
-// waited too long. stuckBehind returns the cause, or "stuck" if this package does not determine it.
+// stuckBehind finds out why acquire a was stuck after position i. The argument by is the time at which it had waited
+// too long. stuckBehind returns the cause, or "stuck" if this package does not determine it.
 func (r *reading) stuckBehind(a *ask, i int, begun map[*ask]*ask, by history.Time) string {
 	root, circle := r.root(a, i, begun)
 	switch {
@@ -141,8 +141,8 @@ func (r *reading) held(lock history.Lock, i int) bool {
 	return slices.ContainsFunc(r.sections, func(s *section) bool { return s.lock == lock && covers(s.ok, i, s.end) })
 }
 
-// root returns the wait that ultimately blocks the acquire a. If the holder of a's lock waits for another lock, that
-// wait blocks a, too, and so on. The result circle reports whether the waits form a cycle.
+// root returns the wait that ultimately blocks acquire a. If the holder of a's lock waits for another lock, that wait
+// blocks a, too, and so on. The result circle reports whether the waits form a cycle.
 func (r *reading) root(a *ask, i int, begun map[*ask]*ask) (last *ask, circle bool) {
 	seen := map[*ask]bool{}
 	for !seen[a] {

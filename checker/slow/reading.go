@@ -27,7 +27,7 @@ type section struct {
 	*ask
 	attempt history.Attempt
 	token   history.Token
-	ok, end int // from acquire ok to the call of release, lost or a crash, whichever comes first
+	ok, end int // positions of acquire ok and of the call of release, lost or a crash, whichever comes first
 	// the earliest position at which the section may have ended: the field end, unless the process crashed earlier and
 	// nobody noticed
 	left    int

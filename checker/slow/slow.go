@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// The outcomes, as checker.Outcome prints them.
+// The outcomes of judging a law, as checker.Outcome prints them.
 const (
 	Unchecked = "unchecked"
 	Holds     = "holds"

@@ -187,8 +187,8 @@ func (r *reading) gaveBack(b *ask, until int) bool {
 	return true
 }
 
-// quorumFor reports whether the acquire a could succeed between its call and position end. The client must have been
-// up, not paused and in session. A quorum of servers must have been up and reachable from the client. Until the acquire
+// quorumFor reports whether acquire a could succeed between its call and position end. The client must have been up,
+// not paused and in session. A quorum of servers must have been up and reachable from the client. Until the acquire
 // ended (at the position acquired), these servers must also have been free of keys that block it. If there are fewer
 // groups than the quorum, the members of one service are counted. Otherwise each group counts as one server, which is
 // up while all members of the group are up and reach each other.
@@ -298,9 +298,9 @@ func (r *reading) reachable(a *ask, end int, s history.Process) bool {
 	return true
 }
 
-// inTheWay reports whether a key blocked the acquire a on server s, or on another server of the group that shares its
-// keys with s. The key must have been present when a was called, or another process must have set it between a's call
-// and position end. A key is present until it is gone or replaced by another key.
+// inTheWay reports whether a key blocked acquire a on server s, or on another server of the group that shares its keys
+// with s. The key must have existed when a was called, or another process must have set it after that call and no later
+// than at position end. A key exists until it is removed or replaced by another key.
 func (r *reading) inTheWay(a *ask, end int, s history.Process) bool {
 	copies := r.group(s)
 	for i := 0; i <= end; i++ {

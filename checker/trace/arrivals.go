@@ -10,7 +10,7 @@ import (
 // Overtaking is a grant to a process although another process had asked for the lock earlier and still waited for it.
 type Overtaking struct {
 	Grant   int32
-	Waiting int32 // the acquire of the process that had asked earlier
+	Waiting int32 // index of the acquire of the process that had asked earlier
 }
 
 // arrivals goes through the grants of one lock in order, and tracks who had asked for the lock before each grant.
@@ -127,7 +127,7 @@ type affected struct {
 
 // disturbedAt returns the position from which a fault may affect an acquire. This is the position of the acquire's call
 // if a fault was active within the time Order.Turn before the call. Otherwise, it is the position at which the next
-// fault strikes. disturbedAt must be called for the acquires in the order in which these were called.
+// fault strikes. disturbedAt must be called for one acquire after another, in the order of their calls.
 func (t *Trace) disturbedAt(a *Ask, by map[history.Process]*affected) int {
 	x := by[a.Process]
 	if x == nil {
@@ -170,7 +170,7 @@ func (t *Trace) mayAffect(f *Fault, p history.Process) bool {
 
 // Idle is a stretch of time in which a lock was free although a process waited for it.
 type Idle struct {
-	Ask          int32 // the first acquire of the process that had waited longest
+	Ask          int32 // index of the first acquire of the process that had waited longest
 	Since, Until history.Time
 }
 

@@ -174,9 +174,9 @@ func (t *Trace) JoinedKey(s *Span, except history.Attempt) (of history.Attempt) 
 	return of
 }
 
-// NeededUntil returns the position up to which the key of an earlier attempt must exist so that the grant of window s
-// can rely on it. In a service with one replicated log, this is the position of the call to acquire. Otherwise, it is
-// the position of the window.
+// NeededUntil returns the position up to which the key of an earlier attempt must have existed if window s depends on
+// it. In a service with one replicated log, this is the position of the call to acquire. Otherwise, it is the position
+// of the event that states the window.
 func (t *Trace) NeededUntil(s *Span) int {
 	if t.History.Header.Service.Kind().OneLog {
 		return t.Asks[t.Grants[s.Grant].Ask].Call
@@ -184,8 +184,8 @@ func (t *Trace) NeededUntil(s *Span) int {
 	return s.At
 }
 
-// toldUntil returns the end of the lease that the holder of grant n knew of at the given position. It returns Never if
-// the holder did not know an end yet, for example because it was still asking for the lock.
+// toldUntil returns the lease end that the client of grant n had been told by the given position. It returns Never if
+// the client had not been told one, for example because it was still waiting for the lock.
 func (t *Trace) toldUntil(n int32, at int) history.Time {
 	g := &t.Grants[n]
 	if at <= g.OK {

@@ -13,7 +13,7 @@ const never = history.Never
 
 // Stuck is a waiter that was stuck for too long.
 type Stuck struct {
-	Ask          int32 // the waiter's first acquire
+	Ask          int32 // index of the waiter's first acquire
 	At           int   // the position at which the state below applies
 	Since, Until history.Time
 	Cycle        []int32 // acquires that wait for each other in a cycle; empty if there is no cycle

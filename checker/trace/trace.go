@@ -61,7 +61,7 @@ type Grant struct {
 	Process history.Process
 	Attempt history.Attempt
 	Token   history.Token
-	OK, End int            // End is Open if the section never ended.
+	OK, End int            // positions of the grant and of the section's end; End is Open if the section never ended
 	Lease   *history.Grant // nil if the history does not state it
 	// Release is the position of the first call of release. The section may already have ended in another way. Done is
 	// the return of that call. Both are Open if there was no release. If only the outcome of a release is recorded,

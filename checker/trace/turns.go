@@ -10,10 +10,10 @@ import (
 // wait is a period in which a process waits for a lock. It covers several acquires if the process asked again within a
 // TTL after each acquire that was not granted.
 type wait struct {
-	ask      int32 // the first acquire
+	ask      int32 // index of its first acquire
 	by       task
 	lock     int32
-	from, to int // to is Open if the wait lasts to the end of the history.
+	from, to int // positions; to is Open if the wait lasts to the end of the history
 }
 
 // waits lists the waits in the order in which they began.

@@ -58,7 +58,7 @@ func (t *Trace) usesBefore(asks []int32) {
 // use that continues when the new acquire is called belongs to another task of the process, and counts as well.
 func (t *Trace) usesOwn(asks []int32) {
 	type past struct {
-		latest int32 // -1 if there is none
+		latest int32 // index of the latest use; -1 if there is none
 		left   history.Time
 		over   int          // the latest position at which a use ended
 		end    history.Time // the latest end of a use

@@ -190,7 +190,8 @@ func (x *attacker) tries(one attack, secrets ...string) {
 	}
 }
 
-// TestAnotherUserDoesNotPlay attacks the page of fencepost play while a browser opens it.
+// TestAnotherUserDoesNotPlay checks that another user of the same machine cannot open the page of "fencepost play" or
+// learn its secret address, even while a browser is opening the page.
 func TestAnotherUserDoesNotPlay(t *testing.T) {
 	t.Parallel()
 	x := newAttacker(t)

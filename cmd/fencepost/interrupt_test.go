@@ -386,8 +386,8 @@ func TestTextSaysThatItWasInterrupted(t *testing.T) {
 	}
 }
 
-// TestInterruptedExplorationGoesOn interrupts an exploration at each instant and resumes it. The result must equal that
-// of an exploration that was never interrupted.
+// TestInterruptedExplorationGoesOn interrupts an exploration at one instant (see interruptedMain) and resumes it. A
+// full test does so at many instants. The result must equal that of an exploration that was never interrupted.
 func TestInterruptedExplorationGoesOn(t *testing.T) {
 	t.Parallel()
 	args := []string{"explore", "promised.yaml", "--seeds", "60", "--out", "out", "--json", "--workers", "1"}

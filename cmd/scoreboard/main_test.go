@@ -170,7 +170,8 @@ func TestWorkersOfAllLanguagesRun(t *testing.T) {
 	}
 }
 
-// needsFilesOf ends a test as testkit.Lacks does if a row's client is not installed.
+// needsFilesOf skips the test, or lets it fail in a full run (see testkit.Lacks), if the client of row r is not
+// installed.
 func needsFilesOf(t *testing.T, r *scoreboard.Row) {
 	t.Helper()
 	words := strings.FieldsFunc(r.Client, func(c rune) bool { return strings.ContainsRune(` "=:*`, c) })

@@ -63,7 +63,7 @@ func (a *SweepAsked) Register(c *cobra.Command) {
 		"minimum number of runs at points next to an edge and where a condition becomes true")
 }
 
-// Settle sets the scenario of the sweep, and converts what was asked to options.
+// Settle sets the scenario of the sweep, and fills in the sweep's options from the user's flags.
 func (j *Sweep) Settle(s *scenarios.Scenario) (err error) {
 	o := &j.Options
 	j.Scenario = s

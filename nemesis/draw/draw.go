@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Generator draws faults for one run. Each fault is valid for the run, and prints and parses back. The same seed (or
-// the same bytes) gives the same faults in any process and on any machine. A Generator must not be used by two
+// Generator draws faults for one run. Each fault is valid for the run, and its text parses to an equal fault. The same
+// seed (or the same bytes) gives the same faults in any process and on any machine. A Generator must not be used by two
 // goroutines at the same time.
 type Generator struct {
 	mix     Mix
@@ -22,7 +22,7 @@ type Generator struct {
 	targets nemesis.Targets
 	kinds   []nemesis.Kind // the kinds that can be drawn
 	enabled []nemesis.Kind // the kinds that the current draw may use
-	weights int            // sum of the weights of enabled
+	weights int            // sum of the weights of the kinds in enabled
 	fuzzer  *fuzz.Fuzzer
 	dice    *dice
 }

@@ -127,8 +127,8 @@ func TestTheSimplestFaults(t *testing.T) {
 }
 
 // TestDrawnFaultsHaveSimplerOnesUntilTheyEnd draws thousands of faults. For each, it checks that every result of
-// Simpler is valid, prints and parses back, and has a smaller measure than the fault. The first result must be the
-// simplest, and repeated simplification must end.
+// Simpler is valid, that its text parses to an equal fault, and that it has a smaller measure than the original fault.
+// The first result must be the simplest, and repeated simplification must end.
 func TestDrawnFaultsHaveSimplerOnesUntilTheyEnd(t *testing.T) {
 	g := newGenerator(t, nil)
 	longest, drawn, all := 0, 0, 400

@@ -11,7 +11,7 @@ import (
 // Tone says how words stand out from the text around them. The tone alone never carries meaning.
 type Tone uint8
 
-// The tones.
+// The ways in which words can stand out.
 const (
 	Plain  Tone = iota
 	Good        // the result is as it should be

@@ -47,8 +47,8 @@ type Block interface {
 	HTML(p *html.Writer)
 }
 
-// fitting is a block that can be shortened to the height of the terminal. The page, and the text with --all, show it in
-// full.
+// fitting is a block that can be shortened to the height of the terminal. On an HTML page, and in text with --all, it
+// is always shown in full.
 type fitting interface {
 	Block
 	// FitText writes the block. If possible, it writes at most the given number of lines.

@@ -4,7 +4,7 @@ package document
 // seeds, or of an assertion.
 type Result uint8
 
-// The possible results. The zero Result is not a pass.
+// The values of Result. The zero Result is not a pass.
 const (
 	NotJudged Result = iota
 	Passed           // everything is as expected

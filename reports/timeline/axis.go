@@ -84,7 +84,7 @@ func (c *chart) levels(s *scale) (levels map[int]int, fit bool) {
 	return levels, fit
 }
 
-// pinRows returns the total height of the rows of witness numbers.
+// pinRows returns the total height of the rows that contain the numbers of the witness events.
 func (c *chart) pinRows() int {
 	rows := 0
 	for _, level := range c.pinLevels() {
@@ -93,7 +93,7 @@ func (c *chart) pinRows() int {
 	return rows * pinHeight
 }
 
-// pins adds the witness numbers between the axis and the lanes, each with a line down to its event.
+// pins adds the numbers of the witness events between the axis and the lanes, each with a line down to its event.
 func (c *chart) pins() {
 	levels := c.pinLevels()
 	for pos := range c.lanes.history.Events {

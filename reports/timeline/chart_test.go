@@ -108,7 +108,8 @@ func TestFaultLabelsDoNotOverlap(t *testing.T) {
 	}
 }
 
-// The witness numbers must not overlap, even on the narrowest page.
+// TestWitnessNumbersDoNotOverlap checks that the numbers of the witness events do not overlap, even on the narrowest
+// page.
 func TestWitnessNumbersDoNotOverlap(t *testing.T) {
 	for _, r := range reporttest.Stories[:5] {
 		s := r.Make()

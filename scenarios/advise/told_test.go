@@ -208,8 +208,8 @@ func TestRemediesHelpWhateverStrikes(t *testing.T) {
 	}
 }
 
-// TestEveryRemedyIsAppliedOrSaysWhyNot compares the table of confirmations with the sentences in the checker's source
-// code. Each must contain every sentence of the other.
+// TestEveryRemedyIsAppliedOrSaysWhyNot checks that the table of confirmations contains exactly the remedies that appear
+// as sentences in the checker's source code.
 func TestEveryRemedyIsAppliedOrSaysWhyNot(t *testing.T) {
 	given := remedySentences(t)
 	known := func(text string) bool {

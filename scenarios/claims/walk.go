@@ -17,8 +17,8 @@ import (
 
 // Walk draws random plans of two to four faults for a scenario, from the grammar of fault lines. It chooses each name,
 // duration, rate and time independently of the others, and tries again if the scenario does not accept the result.
-// Every fault that the scenario accepts can occur, even if the scenario's mix excludes it. Walk does not use the mixes
-// that the searches use. Two goroutines must not use it at the same time.
+// Unlike the searches, Walk ignores the scenario's mix, which says how often each kind of fault is drawn: every fault
+// that the scenario accepts can occur. Two goroutines must not use it at the same time.
 type Walk struct {
 	scenario *scenarios.Scenario
 	runner   *scenarios.Runner
@@ -30,7 +30,7 @@ type Walk struct {
 	dice     *rand.Rand
 }
 
-// the minimum and the maximum number of faults in a plan
+// fewest and most are the minimum and the maximum number of faults in a plan.
 const fewest, most = 2, 4
 
 // NewWalk returns a Walk that draws plans for s. It runs s once without faults.

@@ -39,7 +39,8 @@ type Struck struct {
 	Drawn  Tries // replacements by faults of the same kind, drawn from the mix
 }
 
-// Tries counts the replacements of a fault that were tried, and those that broke the promise.
+// Tries counts the replacements of a fault: how many were tried, and with how many of them the run broke the same
+// promise, for the same cause, as with the original fault.
 type Tries struct{ Tried, Broke int }
 
 const (

@@ -130,7 +130,8 @@ func runsOf(t *testing.T, command string, seeds int) string {
 	return runs.String()
 }
 
-// firstEqual is the first seed of the runs that are compared. The programs are restarted after every 256 seeds.
+// firstEqual is the first seed of the runs that are compared. The programs are restarted at every seed that is a
+// multiple of 256, so a full test, with 200 seeds, includes a restart.
 const firstEqual = 156
 
 // printRuns runs a command three times with each of several seeds. For each seed, it prints a line with a hash of the

@@ -15,8 +15,8 @@ import (
 
 // holdings counts the resources of the host that this process uses: memory, files and processes.
 type holdings struct {
-	files     int // open files
-	processes int // children, including those that have ended and that nobody has waited for
+	files     int // number of open files
+	processes int // number of children, including those that have ended and that nobody has waited for
 	heap      int // live memory of the Go runtime, in bytes
 	children  int // memory of the children, in bytes
 }

@@ -359,8 +359,9 @@ func TestWhatCannotBeDoneIsRefused(t *testing.T) {
 }
 
 // TestAFaultThatNamesAMessageStrikesIt checks faults that name a message, with a user's client and with Fencepost's
-// own. Such a fault must strike the request or the reply itself, or another target at the time of the message. If the
-// message is never sent, the report must list the messages that were sent.
+// own. If the fault affects a message, it must strike the message that it names. If it has another target, it must
+// strike that target when the named message leaves or arrives. If the message is never sent, the report must list the
+// messages that were sent.
 func TestAFaultThatNamesAMessageStrikesIt(t *testing.T) {
 	t.Parallel()
 	s := scenario(t, "set-nx-px", "work: {cycles: 2, think: 50ms}", `faults: [delay the SET of client-1 to redis-1 by 200ms,

@@ -31,7 +31,7 @@ const (
 // file registers its Definition, and no other file refers to the protocol.
 type Definition struct {
 	Name    Protocol
-	Place   int    // place in the reference, from 1; protocols with the same place are sorted by name
+	Place   int    // place in the reference, counted from 1; protocols with the same place are sorted by name
 	Text    string // description in a few words
 	Backend Backend
 	Service history.Service // determines the advice that is given with a finding

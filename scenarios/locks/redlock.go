@@ -70,7 +70,7 @@ func refusedOfRedlock(c *Config, masters int) (list []Refusal) {
 type redlockConfig struct {
 	contact   contactKind // default sequential
 	order     askOrder    // default listed
-	quorum    int         // default N/2 + 1; 1 to N
+	quorum    int         // number of servers that form a quorum, from 1 to N; default N/2 + 1
 	releaseTo releaseTo   // default all
 	asking    asking      // default all
 }

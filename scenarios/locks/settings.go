@@ -15,7 +15,7 @@ import (
 const (
 	maxServers  = 99
 	maxReplicas = 9
-	maxCount    = 10_000 // for attempts and extensions
+	maxCount    = 10_000 // maximum number of attempts, and of extensions
 )
 
 var (

@@ -35,7 +35,7 @@ const muchGarbage = 8 << 20
 
 // left describes the goroutines that the runs of a process have left behind.
 type left struct {
-	frozen    int // goroutines in frozen bubbles
+	frozen    int // number of goroutines in frozen bubbles
 	strangers int // number of these goroutines that Config.IgnoredGoroutines does not name
 	leak      string
 	counts    map[string]int  // number of goroutines that remain after the latest run, by kind

@@ -24,8 +24,9 @@ func everyFault(lock constructor) Config {
 		Laws: []checker.Law{checker.Ownership}}
 }
 
-// TestEachSingleFaultOfARun: the test finds the message whose delay makes a careless lock delete another client's key.
-// It says what was enumerated, and it passes for a lock that compares the owner.
+// TestEachSingleFaultOfARun checks Config.EachFault with two locks. For a lock that deletes its key without comparing
+// the owner, EachFault must find the message whose delay makes the lock delete another client's key. A lock that
+// compares the owner must pass, and the summary must say which faults were tried.
 func TestEachSingleFaultOfARun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short tries the first places alone")

@@ -23,12 +23,12 @@ import (
 type Lock interface {
 	// Lock acquires the lock, or returns an error if it has not acquired it. While another client has the lock, Lock
 	// must wait for at least a second, or an eighth of the TTL if that is shorter. After that it may return an error.
-	// When ctx is done, it must return an error. ctx is done when the run ends or earlier. If Lock returns an error,
-	// the client skips this cycle.
+	// When ctx is done, Lock must return an error. ctx is done at the end of the run at the latest. If Lock returns an
+	// error, the client skips this cycle.
 	Lock(ctx context.Context) error
-	// Unlock releases the lock. When ctx is done, Unlock must return, with an error if it has not released the lock.
-	// ctx is done when the run ends or earlier. An Unlock that continues to retry servers that do not answer is
-	// reported as hanging.
+	// Unlock releases the lock. When ctx is done, Unlock must return. If it has not released the lock by then, it must
+	// return an error. ctx is done at the end of the run at the latest. An Unlock that continues to retry servers that
+	// do not answer is reported as hanging.
 	Unlock(ctx context.Context) error
 }
 

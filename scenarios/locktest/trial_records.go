@@ -76,7 +76,7 @@ func (t *trial) hasExpired(h *hand) bool {
 	return len(keys) > 0
 }
 
-// robbed reports whether another client deleted the last key of the given client.
+// robbed reports whether another client deleted a key of client h, and nothing was recorded about h's keys after that.
 func (t *trial) robbed(h *hand) (robbed bool) {
 	for _, e := range t.recorded() {
 		if e.Of == h.attempt {

@@ -51,9 +51,9 @@ func (r *Reader) deposed(lock *trace.LockTrace) {
 	}
 }
 
-// undeposed records a close call with the Way Deposed and the largest margin for that Way: nothing has happened, but
-// the master that made the lock's first grant could still have been replaced. It does nothing unless the lock is stored
-// by groups of servers or by one service.
+// undeposed records a close call of the kind Deposed, with the largest margin that this kind can have: nothing has
+// happened, but the master that made the lock's first grant could still have been replaced. It does nothing unless the
+// lock is stored by groups of servers or by one service.
 func (r *Reader) undeposed(lock *trace.LockTrace) {
 	h := &r.t.History.Header
 	if len(h.Groups) == 0 || len(lock.Grants) == 0 {

@@ -29,7 +29,8 @@ const (
 	Ways       = iota
 )
 
-// ways contains the law and the name of each Way. The names must not change, because they appear in JSON.
+// ways contains an entry for each Way in which a law can be violated: the law, and the name of the Way. The names must
+// not change, because they appear in JSON.
 var ways = [Ways]struct {
 	law  checker.Law
 	name string
@@ -46,13 +47,13 @@ var ways = [Ways]struct {
 	Requests:   {checker.Ownership, "late request"},
 }
 
-// Law returns the law that is violated in this way.
+// Law returns the law that is violated in way w.
 func (w Way) Law() checker.Law { return ways[w].law }
 
-// String returns the name of the Way, as it appears in JSON.
+// String returns the name of way w, as it appears in JSON.
 func (w Way) String() string { return ways[w].name }
 
-// MarshalText returns the name of the Way.
+// MarshalText returns the name of way w.
 func (w Way) MarshalText() ([]byte, error) { return []byte(w.String()), nil }
 
 // UnmarshalText sets w to the Way with the given name. It returns an error if there is none.
@@ -98,10 +99,10 @@ type Call struct {
 	Standing []history.Process `json:"standing,omitempty"` // the servers on which the holder's keys existed
 	Gone     []Loss            `json:"gone,omitempty"`     // the keys that the holder lost
 
-	// At is the time of the act that made the call close. For Outlives, this is when the holder left its critical
-	// section. For Writes, it is the holder's last write. For Overstated, it is when the holder was told a new lease
-	// end or released the lease. For Deposed, it is when the holder was served. For Requests, it is when the holder's
-	// last request arrived. At is 0 if there was no such act.
+	// At is the time of the event that brought the run close to a violation. For Outlives, this is when the holder left
+	// its critical section. For Writes, it is when the holder made its last write. For Overstated, it is when the
+	// holder was told a new lease end or released the lease. For Deposed, it is when the holder was served. For
+	// Requests, it is when the holder's last request arrived. At is 0 if there was no such event.
 	At history.Time `json:"at"`
 	// After is the time from At until the next holder entered its critical section, used the resource, or set its key.
 	// It is history.Never if nobody did. For Overstated, it is the time from the end of the holder's keys to the lease
@@ -220,8 +221,8 @@ func violatedIn(law checker.Law, cause checker.Cause) (w Way, ok bool) {
 	return 0, false
 }
 
-// take keeps a close call if it is the closest so far among the calls with the same Way. In that case, it calls the
-// given function, which fills in the other fields.
+// take keeps a close call if it is the closest so far among the calls that could have violated a law in the same way,
+// w. In that case, it calls the given function, which fills in the other fields.
 func (r *Reader) take(w Way, value float64, more func(*Call)) {
 	if r.met[w] && value >= r.calls[w].Value {
 		return

@@ -48,7 +48,8 @@ func (m *meter) measure(t *testing.T, p nemesis.Plan) measured {
 	return measured{r, v, m.reader.Read(m.checker.Trace(r.History), &v, r.Sent)}
 }
 
-// closestOf returns the closest call with the Way w. ok is false if there was none.
+// closestOf returns the closest call among those in which a law could have been violated in way w. ok is false if there
+// was none.
 func (m *measured) closestOf(w Way) (c Call, ok bool) {
 	i := slices.IndexFunc(m.calls, func(c Call) bool { return c.Way == w })
 	if i < 0 {

@@ -75,7 +75,8 @@ func (c *Call) past(holderAct, nextAct string) string {
 	return fmt.Sprintf("%s; %s %s %s later.", said, c.Next, nextAct, text.Lasting(c.After))
 }
 
-// late describes how close the last request of an attempt came to meeting another attempt's key on the same server.
+// late says how close the last request of an attempt came to changing another attempt's key. The request reached the
+// server shortly before that key was set, or it arrived later but did not change the key.
 func (c *Call) late() string {
 	next := c.Next
 	if next == c.Holder {

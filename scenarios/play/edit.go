@@ -15,7 +15,7 @@ import (
 // gesture is an edit that the reader makes on the page, with its arguments.
 type gesture struct {
 	Do    string `json:"do"`    // name of the gesture: a key of edits
-	Fault int    `json:"fault"` // number of the fault, from 1
+	Fault int    `json:"fault"` // number of the fault, counted from 1
 	// the new true times, in ns, at which the fault strikes and ends; for a message, To is the time at which it arrives
 	From  int64    `json:"from"`
 	To    int64    `json:"to"`

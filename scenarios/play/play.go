@@ -34,7 +34,7 @@ type State struct {
 // mistake is the reason why an edit changed nothing. It is worded like the error messages of the commands.
 type mistake struct {
 	In   string `json:"in"`   // where the mistake is: faults, text, or the key of a setting
-	Line int    `json:"line"` // line of the faults, from 1; 0 if it is not in a particular line
+	Line int    `json:"line"` // line of the faults, counted from 1; 0 if it is not in a particular line
 	Says string `json:"says"`
 }
 

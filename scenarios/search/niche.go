@@ -8,9 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// niches is the number of niches: two for each margin.Way. One contains plans whose close call came before any key was
-// lost. The other contains plans whose close call came after that. Losing a key is a step toward a violation, so plans
-// that lose a key must not be displaced by closer calls that lose none.
+// niches is the number of niches: two for each way in which a law can be violated (margin.Way). One contains plans
+// whose close call came before any key was lost. The other contains plans whose close call came after that. Losing a
+// key is a step toward a violation, so plans that lose a key must not be displaced by closer calls that lose none.
 const niches = 2 * margin.Ways
 
 // nicheOf returns the index of the niche (a group of plans worth varying) to which a plan with the given close call

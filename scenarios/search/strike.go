@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// strikes maps each margin.Way to functions that return faults. These faults should turn a close call of that Way into
-// a violation. A function that is listed twice is chosen twice as often.
+// strikes maps each way in which a law can be violated (margin.Way) to functions that return faults. These faults
+// should turn a close call into a violation of that kind. A function that is listed twice is chosen twice as often.
 var strikes = [margin.Ways][]func(*variation) []nemesis.Fault{
 	margin.Expires:  {(*variation).fastServer, (*variation).fastServer, (*variation).fewerKeys},
 	margin.Crashes:  {(*variation).forgetful, (*variation).forgetful, (*variation).fewerKeys},

@@ -20,7 +20,7 @@ type Key struct {
 	percent bool    // scenario files write this rate in percent
 	read    reading // nil for words, links and faults
 	client  string  // the client, if the key is in the client's overrides; otherwise ""
-	fault   int     // number of the fault, from 1; 0 if the key is not in a fault
+	fault   int     // number of the fault, counted from 1; 0 if the key is not in a fault
 	field   *faultField
 }
 

@@ -24,7 +24,7 @@ const (
 	batch   = 100 // number of random placements that one position of a stage tries
 	batches = samples / batch
 	// draws is the maximum number of plans that are drawn for one placement. Drawing stops at the first plan that
-	// contains a fault of the placement's kind and changes anything in the run.
+	// contains a fault of the placement's kind and has an effect on the run.
 	draws = 40
 )
 

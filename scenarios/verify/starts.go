@@ -37,8 +37,8 @@ type opening struct {
 // isInterval reports whether the opening represents all instants t with since < t <= at.
 func (o *opening) isInterval() bool { return o.number == 0 && o.point == "" && !o.answer.Named() }
 
-// stands returns how many possible starts a start at the given instant represents. For an interval, this is the length
-// of the interval up to that instant, in nanoseconds. Otherwise it is 1.
+// stands returns how many instants a fault that starts at the given instant represents. If the opening is an interval,
+// this is the number of nanoseconds from its beginning to that instant. Otherwise it is 1.
 func (o *opening) stands(at sim.Time) float64 {
 	if o.isInterval() {
 		return float64(at - o.since)

@@ -57,7 +57,8 @@ func (x *trial) judge(t *testing.T, faults []nemesis.Fault) (v checker.Verdict, 
 }
 
 // breaking tries n random faults of x.kind that the given function selects. It returns the number of faults tried, the
-// number of faults that change anything, and the faults that break a law that holds in the fault-free run.
+// number of faults with which the run differs from the fault-free run, and the faults that break a law that holds in
+// the fault-free run.
 func (x *trial) breaking(t *testing.T, n int, inQuestion func(nemesis.Fault) bool) (tried, changing int,
 	bad []nemesis.Fault) {
 	t.Helper()

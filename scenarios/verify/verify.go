@@ -31,7 +31,7 @@ const MaxFaults = 3
 type Options struct {
 	Faults int            // maximum number of faults in one placement, 0 to MaxFaults
 	Kinds  []nemesis.Kind // kinds of faults to try, out of those in ScopeOf; empty: all of them
-	Delays int            // number of delay assignments, from 1; a scenario may allow fewer
+	Delays int            // number of delay assignments, at least 1; a scenario may allow fewer
 	Orders bool           // also try each assignment with two other orders of simultaneous arrivals
 	// for several faults: whether to combine a further fault with every end of an earlier fault, and not only with ends
 	// that lead to different sequences of events

@@ -24,7 +24,7 @@ type ask struct {
 type leaderAnswer struct {
 	number uint64
 	left   int64 // remaining time in s; after a renewal, the TTL; 0 or less if the lease does not exist
-	ttl    int64 // in seconds
+	ttl    int64 // TTL of the lease in s
 }
 
 // pendingAsk is a request that waits for the leader's answer.

@@ -12,7 +12,7 @@ import (
 // lease keeps alive the keys that are attached to it. It ends ttl seconds after the last keepalive.
 type lease struct {
 	id    int64
-	ttl   int64 // in seconds
+	ttl   int64 // TTL in s
 	grant history.Attempt
 	keys  []string // attached keys, sorted
 	// expiry is the time at which the lease ends, on the leader's monotonic clock. On other members, the lease never
@@ -35,7 +35,7 @@ type lessor struct {
 // Constants of etcd's lessor.
 const (
 	lessorInterval = 500 * time.Millisecond // how often the leader checks for leases that have ended
-	maxTTL         = 9_000_000_000          // in seconds
+	maxTTL         = 9_000_000_000          // maximum TTL of a lease in s
 )
 
 func (l *lessor) reset() {

@@ -14,7 +14,7 @@ type session struct {
 	env     sim.Env
 	servers []sim.ProcessID
 	at      int // index of the server that was asked last
-	ttl     int // in seconds
+	ttl     int // TTL of the lease in s
 	lease   int64
 	until   time.Duration // when the lease ends according to the client, on its monotonic clock
 	granted history.Attempt

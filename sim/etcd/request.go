@@ -20,9 +20,9 @@ type Op struct {
 	CountOnly    bool
 	Order        Order
 	Descending   bool
-	Limit        int // 0: no limit
+	Limit        int // maximum number of keys; 0: no limit
 	MinCreate    int64
-	MaxCreate    int64 // 0: no limit; the same holds for MaxMod
+	MaxCreate    int64 // latest create revision; 0: no limit. MaxMod limits the mod revision in the same way.
 	MinMod       int64
 	MaxMod       int64
 	Serializable bool // may be answered from what this member has applied
@@ -66,7 +66,7 @@ type Txn struct {
 	Then, Else []Op
 }
 
-// readOnly reports whether neither branch can change anything.
+// readOnly reports whether neither branch can change a key.
 func (t *Txn) readOnly() bool {
 	changes := func(o Op) bool { return o.Kind != Range && (o.Kind != Nested || !o.Txn.readOnly()) }
 	return !slices.ContainsFunc(t.Then, changes) && !slices.ContainsFunc(t.Else, changes)

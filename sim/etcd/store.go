@@ -25,8 +25,8 @@ type change struct {
 	keyValue // the key after the change; for a deletion, only its name and mod revision
 }
 
-// store contains all keys that have ever existed, with their revisions. Each txn that changes anything creates one
-// revision.
+// store contains all keys that have ever existed, with their revisions. Each txn that changes at least one key creates
+// one revision.
 type store struct {
 	revision int64
 	// compacted is the lowest revision that can still be read, or -1 if the store has never been compacted.

@@ -180,7 +180,7 @@ func clip(s string, limit int) string { return s[:min(len(s), limit)] }
 
 // greeting is the parsed content of a HELLO command.
 type greeting struct {
-	Protocol       int64 // 2 or 3; 0: unchanged
+	Protocol       int64 // version of RESP, 2 or 3; 0: unchanged
 	Auth           bool  // authenticate with User and Password
 	User, Password string
 	Rename         bool // rename the connection to Name

@@ -81,7 +81,7 @@ func (g *Group) promoted(n *Node) {
 	n.compareWith(stood, history.LostInFailover)
 }
 
-// note stores why a node has lost the holding h, for records of other nodes about the same loss. An expiry is not a
+// note stores why a node has lost holding h, for records of other nodes about the same loss. An expiry is not a
 // loss.
 func (g *Group) note(h *store.Holding, why history.Why) {
 	if g != nil && why != history.Expired {
@@ -89,14 +89,14 @@ func (g *Group) note(h *store.Holding, why history.Why) {
 	}
 }
 
-// lostBefore reports whether the group had already lost the holding h when n was deposed. If so, the reason that the
+// lostBefore reports whether the group had already lost holding h when n was deposed. If so, the reason that the
 // group has recorded is kept, and the reason for the loss at n is ignored.
 func (n *Node) lostBefore(h *store.Holding) bool {
 	g := n.cfg.Group
 	return g != nil && n.repl.recorded != nil && g.lost[h.Title()] != ""
 }
 
-// isDivergent reports whether the key or member of the holding h was set on n after n had been deposed.
+// isDivergent reports whether the key or member of holding h was set on n after n had been deposed.
 func (n *Node) isDivergent(h *store.Holding) bool {
 	return n.repl.recorded != nil && !n.repl.recorded[h.Title()]
 }

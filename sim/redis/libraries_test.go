@@ -176,8 +176,8 @@ var libraryScripts = []struct{ source, keys, argv, text string }{
 					else redis.call('hset', KEYS[1], 'mode', 'read'); end; return 1; end; end; end; return nil;`},
 }
 
-// TestScriptsOfLibrariesAnswerAsInRedis compares the replies of the node and of a real Redis to the scripts of lock
-// libraries. The scripts run one after another on the same few keys, for two owners on two connections.
+// TestScriptsOfLibrariesAnswerAsInRedis runs scripts of lock libraries on the simulated node and on a real Redis, and
+// compares the replies. The scripts run one after another on the same few keys, for two owners on two connections.
 func TestScriptsOfLibrariesAnswerAsInRedis(t *testing.T) {
 	r := newRig(t, 2)
 	shipped := func(v vocabulary) []string {

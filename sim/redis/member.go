@@ -33,7 +33,7 @@ const (
 	mostRejoinDelay  = 5000
 	// how long a replica waits before it asks for votes, in addition to a random time of up to the same length
 	voteDelay        = 500
-	rankDelay        = 1000 // added for each replica that has more data
+	rankDelay        = 1000 // time that is added for each replica that has more data
 	leastVoteTimeout = 2000
 	orderedFor       = 5000 // maximum duration of a failover that CLUSTER FAILOVER has ordered
 	validityFactor   = 10   // cluster-replica-validity-factor

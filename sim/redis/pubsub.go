@@ -178,8 +178,8 @@ func (n *Node) publish(kind int, name, message string) (receivers int64) {
 	return receivers
 }
 
-// pushTo pushes words to several connections at the end of the current turn of the event loop. channel and message
-// identify the content of the push.
+// pushTo sends a push message, which consists of the given words, to several connections at the end of the current turn
+// of the event loop. The delay of the push depends on channel and message. pushTo returns the number of connections.
 func (n *Node) pushTo(conns []uint64, channel, message string, words ...string) int64 {
 	key := n.second().Text(channel).Text(message).Text(words[0])
 	for _, id := range conns {

@@ -8,9 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// After each turn of its event loop, a master sends the turn's changes to its replicas, without waiting for them.
-// Replicas report their offsets once a second, and immediately when asked. Offsets count effects, while Redis counts
-// bytes.
+// After each turn of its event loop, a master sends the turn's changes, which are called effects, to its replicas. It
+// does not wait for them. Replicas report their offsets once a second, and immediately when asked. Offsets count
+// effects, while Redis counts bytes.
 
 // streamID identifies a stream of effects. A new stream begins at each start of a master and at each promotion. Offsets
 // of different streams cannot be compared. The zero streamID means no stream.
@@ -55,8 +55,9 @@ type replication struct {
 	observer sim.ProcessID // the Sentinel that has sent a probe to this node; empty if none has
 	ordered  sim.ProcessID // the master that a FailOver fault has ordered, until the order is carried out
 
-	// The fields below are used only for records. recorded contains what a deposed master had when it was deposed.
-	// ownData is the node's own data if it stopped before it received the new master's data.
+	// The fields below are used only to write records of keys to the history. recorded contains the keys that a deposed
+	// master had when it was deposed. ownData is the node's own data if it stopped before it received the new master's
+	// data.
 	recorded map[store.Title]bool
 	ownData  *store.Snapshot
 }

@@ -8,8 +8,8 @@ import (
 
 // Limits on the number of scripts that are kept.
 const (
-	MaxScripts  = 256 // scripts that are kept after the process that loaded them has ended
-	MaxCompiled = 64  // compiled scripts, of about 17 KB each
+	MaxScripts  = 256 // maximum number of scripts that are kept after the process that loaded them has ended
+	MaxCompiled = 64  // maximum number of compiled scripts, of about 17 KB each
 )
 
 // compiledScript is a script that the node has loaded. When the process ends, the node forgets its scripts, but keeps

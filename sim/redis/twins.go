@@ -15,7 +15,7 @@ import (
 // implementation in Go, has the same effect as its Lua script.
 
 // twin executes a script without Lua. If it cannot do exactly what the Lua script would do, it returns false before it
-// changes anything. This happens if arguments are missing, if keys have other types, or if Redis would refuse a number.
+// changes any data. This happens if arguments are missing, if keys have other types, or if Redis would refuse a number.
 type twin func(d *store.Data, keys, argv []string) (done bool)
 
 // WellKnown lists the scripts that have twins. They come from the documented ways to release and renew a lock, Redis's

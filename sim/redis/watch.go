@@ -98,7 +98,8 @@ func (s *Sentinel) ping(w *watched, now time.Duration) {
 }
 
 // round returns the time on the Sentinel's clock in units of 50 ms, which is slightly shorter than the shortest
-// interval between two checks. It serves as the key of messages that are sent repeatedly.
+// interval between two checks. It is used in the keys of random draws (see sim.Key). So when a later check sends the
+// same message again, the message has another key and can have another delay.
 func (s *Sentinel) round(now time.Duration) sim.Key {
 	return sim.Key(now / (time.Second / (2 * leastHz)))
 }

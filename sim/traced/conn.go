@@ -29,7 +29,7 @@ type Conn struct {
 	six      bool // the socket was created for the domain AF_INET6
 	state    state
 	dialed   bool
-	end      int // the machine's end; -1: none
+	end      int // file descriptor of the machine's end; -1: none
 	port     int // port of the process's end
 	dialler  *thread
 	error    unix.Errno // why the connection could not be opened, until the process has asked for this

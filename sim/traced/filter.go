@@ -59,9 +59,9 @@ const standardOutput, standardError = 1, 2
 // file is standard input, output or error.
 var replacers = map[uint32]uint32{unix.SYS_CLOSE: 0, unix.SYS_CLOSE_RANGE: 0, unix.SYS_DUP2: 1, unix.SYS_DUP3: 1}
 
-// filter returns the seccomp program. A system call of another architecture kills the process, because the numbers of
-// its system calls have other meanings. Writes to standard output and standard error do not stop the thread, since an
-// interpreter that prints an error makes hundreds of them.
+// filter returns the seccomp program. A system call made for another architecture kills the process, because that
+// architecture uses other numbers for its system calls. Writes to standard output and standard error do not stop the
+// thread, since an interpreter that prints an error makes hundreds of them.
 func filter() []byte {
 	calls := slices.Sorted(slices.Values(untouched))
 	program := []unix.SockFilter{

@@ -211,8 +211,8 @@ func (m *Machine) deadline() int64 {
 // due returns the time at which the wait of a blocked thread ends.
 func (t *thread) due(now int64) int64 { return t.p.due(t.blocked.wall, t.blocked.at, now) }
 
-// due returns the virtual time at which a clock of the process will show a given time, at. If wall is set, at is a time
-// on the wall clock of the process. Otherwise, at is the time by which the process's clocks have advanced since time 0.
+// due returns the virtual time at which a clock of the process will show the time at. If wall is set, at is a time on
+// the wall clock of the process. Otherwise, at is the time since time 0 as the process's clocks measure it.
 func (p *Process) due(wall bool, at, now int64) int64 {
 	if wall {
 		at -= p.clock.wall

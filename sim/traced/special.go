@@ -16,7 +16,7 @@ import (
 // has written.
 type special struct {
 	inode uint64
-	end   int // the machine's end of the socket
+	end   int // file descriptor of the machine's end of the socket
 }
 
 // makes creates a timerfd or a signalfd and makes the system call return its descriptor. If this fails, s.end is -1.

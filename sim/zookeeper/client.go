@@ -20,7 +20,7 @@ const (
 // ClientState is what a client knows about its session.
 type ClientState uint8
 
-// The states. Their names are those in Curator and Kazoo.
+// The states of a client. Their names are those in Curator and Kazoo.
 const (
 	Connecting ClientState = iota // not connected yet, for the first time
 	Connected

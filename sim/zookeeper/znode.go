@@ -19,8 +19,8 @@ type SessionID int64
 // Mode determines the kind of znode to create.
 type Mode uint8
 
-// The modes. An ephemeral znode is removed when the session that created it ends. A sequential znode has a number of
-// ten digits at the end of its name.
+// The kinds of znode. An ephemeral znode is removed when the session that created it ends. A sequential znode has a
+// number of ten digits at the end of its name.
 const (
 	Persistent Mode = iota
 	PersistentSequential

@@ -135,7 +135,8 @@ func readPrivate(file *os.File, path string) ([]byte, error) {
 	return text, err
 }
 
-// Write writes a file in the folder that only this user can read. It replaces an existing file atomically.
+// Write writes a file to the folder. Only the current user can read the file. Write replaces an existing file
+// atomically.
 func (f *Folder) Write(name string, text []byte) error {
 	fresh := name + ".new"
 	if err := f.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {

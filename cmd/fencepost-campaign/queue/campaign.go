@@ -16,7 +16,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Campaign is a campaign on a server, as used by one process.
+// Campaign is one process's access to a campaign, which is a set of runs that several workers share. The campaign is
+// stored on a server.
 type Campaign struct {
 	Name string
 	Spec

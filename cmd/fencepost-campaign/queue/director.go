@@ -233,7 +233,7 @@ func (f *fold) declare(ctx context.Context) error {
 	return f.readEnding(ctx)
 }
 
-// readEnding reads whether the stage was ended early.
+// readEnding asks the server whether the stage was ended early.
 func (f *fold) readEnding(ctx context.Context) error {
 	end, err := f.c.ended(ctx, f.key)
 	if end == nil || err != nil {

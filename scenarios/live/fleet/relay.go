@@ -52,8 +52,8 @@ func newRelay(failed func(error)) *Relay {
 	return r
 }
 
-// do runs f on the loop, where connections may be accessed. Before the world begins, do runs f itself, and holds the
-// mutex r.early.
+// do runs f on the loop's goroutine, where connections may be accessed. Before the world begins, do runs f itself, and
+// holds the mutex r.early.
 func (r *Relay) do(f func()) {
 	r.early.Lock()
 	defer r.early.Unlock()

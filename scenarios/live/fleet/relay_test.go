@@ -133,7 +133,7 @@ func (r *rig) begin() {
 	})
 }
 
-// do runs f on the loop, and waits until it has returned.
+// do runs f on the loop's goroutine, and waits until it has returned.
 func (r *rig) do(f func()) {
 	done := make(chan struct{})
 	r.loop.Do(func() {
@@ -143,7 +143,7 @@ func (r *rig) do(f func()) {
 	<-done
 }
 
-// until waits until f, called on the loop, returns true.
+// until waits until f, called on the loop's goroutine, returns true.
 func (r *rig) until(what string, f func() bool) {
 	r.Helper()
 	for end := time.Now().Add(patience); ; {

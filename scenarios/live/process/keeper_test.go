@@ -40,7 +40,8 @@ sleep 1000`
 
 var members = []string{"leader", "child", "gone-off", "orphan"}
 
-// beParent starts a keeper and the processes of the command family, prints the keeper's folder, and waits to be killed.
+// beParent starts a keeper, which runs the command in the constant family. It prints the keeper's folder, and waits to
+// be killed.
 func beParent() {
 	k, err := Start()
 	if err == nil {

@@ -8,8 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Conn is a connection of a client that is a process of the host. It has a socket on the client's side and a pipe on
-// the world's side. Its methods must be called on the loop.
+// Conn is a connection between a client that runs as a process on the host and a server in the simulated world. It has
+// a socket on the client's side and a sim.Pipe on the server's side. Its methods must be called on the loop's goroutine
+// (see Loop).
 type Conn struct {
 	Client, Server sim.ProcessID
 	// State holds data of the handler. The Conn does not use it.

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Handler decides how to handle what clients send. Its methods are called on the loop.
+// Handler decides how to handle what clients send. Its methods are called on the loop's goroutine (see Loop).
 type Handler interface {
 	// Asked is called for each complete request, in the order in which the client sent the requests on the connection.
 	// To pass the request on to the server, call Forward.

@@ -80,7 +80,7 @@ func hostClock(t *testing.T) *HostClock {
 	return c
 }
 
-// do runs f on the loop, and waits until it has returned.
+// do runs f on the loop's goroutine, and waits until it has returned.
 func (r *rig) do(f func()) {
 	r.Helper()
 	done := make(chan struct{})
@@ -92,7 +92,7 @@ func (r *rig) do(f func()) {
 	}
 }
 
-// until waits until f, called on the loop, returns true.
+// until waits until f, called on the loop's goroutine, returns true.
 func (r *rig) until(what string, f func() bool) {
 	r.Helper()
 	for end := time.Now().Add(stepLimit); ; {

@@ -145,7 +145,8 @@ func (c *Conn) hangUp() {
 	c.in.Stop()
 }
 
-// Refused returns the number of connections to a client's ports that were refused. It must be called on the loop.
+// Refused returns the number of connections to a client's ports that were refused. It must be called on the loop's
+// goroutine.
 func (f *Front) Refused(client sim.ProcessID) int { return f.refused[client] }
 
 // receive adds a new connection to the unauthenticated ones. If there are too many, it closes the oldest one, because a

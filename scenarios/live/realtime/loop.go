@@ -45,7 +45,7 @@ func NewOwnLoop(w *sim.World, c Clock) *Loop {
 	return l
 }
 
-// World returns the world that the loop drives. Only code that runs on the loop may touch it.
+// World returns the world that the loop drives. Only code that runs on the loop's goroutine may touch it.
 func (l *Loop) World() *sim.World { return l.world }
 
 // Do makes the loop run f at the world's present time, after the events that are due by then. Do does not wait, and may

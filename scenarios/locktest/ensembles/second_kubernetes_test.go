@@ -271,7 +271,8 @@ func (s *apiSide) begin() *apiSide {
 
 // realAPI starts kube-apiserver with its own etcd. The test is skipped if kube-apiserver is missing, even with
 // FENCEPOST_FULL=1, because no package manager that tests may use provides it. It is built from the module
-// k8s.io/kubernetes, whose directories under staging are separate modules: for 1.33.13, they have the version 0.33.13.
+// k8s.io/kubernetes, whose directories under staging are separate modules: for version 1.33.13 of Kubernetes, these are
+// at version 0.33.13.
 func realAPI(t *testing.T) string {
 	t.Helper()
 	program, err := exec.LookPath("kube-apiserver")

@@ -120,11 +120,11 @@ type counts struct {
 	Family, Work string
 	Protection   string `json:"Care"` // the name of the protection
 	Runs         int
-	Leases       int // lease-exclusion
-	Owners       int `json:",omitempty"` // ownership
-	Data         int // resource-safety
-	Waits        int // deadlock-freedom or fault-tolerance, with enough servers available
-	Tokens       int // token-order
+	Leases       int // runs that violated lease-exclusion
+	Owners       int `json:",omitempty"` // runs that violated ownership
+	Data         int // runs that violated resource-safety
+	Waits        int // runs that violated deadlock-freedom or fault-tolerance, with enough servers available
+	Tokens       int // runs that violated token-order
 	Stopped      int `json:",omitempty"` // runs that were not judged because the library stopped the clock
 	Differing    int `json:",omitempty"` // seeds that violated a law and gave a different result when repeated
 }

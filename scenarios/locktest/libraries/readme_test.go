@@ -123,7 +123,7 @@ func readme(all []result) string {
 // version after it.
 var modulePath = regexp.MustCompile(`github\.com/[\w-]+/(?:[\w-]+/)*?([\w-]+)(?:/v\d+)? `)
 
-// short returns a list of versions in which modules have only their names and not their paths.
+// short removes the paths of the modules from a list of versions, and keeps only their names.
 func short(versions string) string { return modulePath.ReplaceAllString(versions, "$1 ") }
 
 // summary returns one letter for each promise that was broken under a family of faults. It returns a dot if no promise

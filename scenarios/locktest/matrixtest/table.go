@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// Reasons maps each kind of violation to its reason. A key consists of a client and a Way, or is the name of a single
-// finding, which takes precedence. A reason is the bold beginning of an entry, "- **Reason.**", in the file that
+// Reasons maps each kind of violation to its reason. A key consists of a client, a law and a cause, or is the name of a
+// single finding, which takes precedence. A reason is the bold beginning of an entry, "- **Reason.**", in the file that
 // contains the table. The entry says which lines of the library cause the violation and, after "Promised:", what the
 // library's documentation says about it.
 type Reasons map[string]string

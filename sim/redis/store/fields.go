@@ -167,7 +167,7 @@ func (d *Data) wornKeys() []string {
 	return slices.Sorted(maps.Keys(d.worn))
 }
 
-// reapFields deletes all hidden fields, as the background cycle does.
+// reapFields deletes all hidden fields (those that have expired but still exist), as Redis's background cycle does.
 func (d *Data) reapFields() {
 	for _, name := range d.wornKeys() {
 		k := d.keys[name]

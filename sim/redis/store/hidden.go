@@ -146,13 +146,14 @@ func (d *Data) RemoveHidden(name string) bool {
 	return true
 }
 
-// ReapAll deletes all hidden keys and fields, as the background cycle does.
+// ReapAll deletes all hidden keys and fields (those that have expired but still exist), as Redis's background cycle
+// does.
 func (d *Data) ReapAll() {
 	d.reapFields()
 	d.reap(0, len(d.hidden))
 }
 
-// HasHidden reports whether any key or field is hidden.
+// HasHidden reports whether any key or field is hidden, that is, has expired but still exists.
 func (d *Data) HasHidden() bool { return len(d.hidden)+len(d.worn) > 0 }
 
 // FindHidden calls Find for each hidden key with a matching name.

@@ -6,7 +6,7 @@ import "encoding/binary"
 type ConnectRequest struct {
 	Seen     int64 // the highest zxid that the client has seen
 	Timeout  int32 // session timeout in ms
-	Session  int64 // 0 requests a new session
+	Session  int64 // ID of the session to continue; 0 requests a new session
 	Password string
 	Old      bool // the client's version is 3.3 or earlier, which does not send the read-only flag
 }
