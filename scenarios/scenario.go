@@ -39,7 +39,7 @@ type Scenario struct {
 	Within   time.Duration   // the time within which drawn faults may strike; zero: the length of a run without faults
 	Promise  checker.Promise // default: all laws except those that Expect names as violated or any
 	Shown    []checker.Law   // laws that some run must exercise: those promised explicitly, or expected to hold
-	Limit    time.Duration   // in simulated time; default 120 s
+	Limit    time.Duration   // maximum length of a run, in simulated time; default 120 s
 	// Bound is the maximum time for an uncontended acquire or release. The default is the lock's TTL plus
 	// [Servers.silence].
 	Bound  time.Duration
@@ -66,11 +66,11 @@ type Servers struct {
 
 	// Cluster is set if the Redis masters form a Redis Cluster; default false.
 	Cluster     bool
-	NodeTimeout time.Duration // of a Cluster, after which a silent master is replaced; default 15 s
+	NodeTimeout time.Duration // how long a master of a Cluster must be silent until it is replaced; default 15 s
 
 	// The remaining fields are only for replicas.
-	MinReplicasToWrite int           // default 0, which means no minimum
-	MinReplicasMaxLag  time.Duration // default 10 s
+	MinReplicasToWrite int           // number of replicas that a master needs to accept writes; default 0
+	MinReplicasMaxLag  time.Duration // how old the last acknowledgment of these replicas may be; default 10 s
 	SemiSync           bool          // a master replies after one replica has received the write; default off
 	SemiSyncTimeout    time.Duration // how long a reply waits for a replica; default 1 s
 	DownAfter          time.Duration // how long a master must be silent until the Sentinel replaces it; default 30 s
@@ -99,7 +99,7 @@ func (s *Servers) StandsStill() time.Duration {
 
 // Network describes how long messages take.
 type Network struct {
-	Delay sim.Delay       // default 200 µs to 2 ms
+	Delay sim.Delay       // how long a message takes on a link; default 200 µs to 2 ms
 	Tail  sim.Tail        // the share of slow messages; default none
 	Links []sim.LinkDelay // links, in one direction each, with their own delay
 }

@@ -112,9 +112,10 @@ type attack struct {
 	fails        string // the error that the attacker must get
 }
 
-// TestAnotherUserLearnsNothingChangesNothingAndRunsNothing attacks a campaign as another user of the machine: while it
-// runs, after its server has stopped, and with files prepared in places where everybody may write. The log shows what
-// each attack prints.
+// TestAnotherUserLearnsNothingChangesNothingAndRunsNothing checks that another user of the same machine cannot read the
+// secrets of a campaign, change it, or make it run a program. That user attacks the campaign while it runs, after its
+// server has stopped, and with files prepared in places where everybody may write. The log shows what each attack
+// prints.
 func TestAnotherUserLearnsNothingChangesNothingAndRunsNothing(t *testing.T) {
 	t.Parallel()
 	x, dir := newAttacker(t), public(t, 0o755)

@@ -9,7 +9,7 @@ import (
 // gap is the number of cells between two columns. Marks of the same group are closer together (see Table.gap).
 const gap = 2
 
-// Minimum widths, in cells, of the words in the last column and of a name.
+// wordsLeast is the minimum width of the words in the last column, and nameLeast that of a name, in cells.
 const wordsLeast, nameLeast = 20, 20
 
 // layout says where the columns of a table are on a terminal, in cells.

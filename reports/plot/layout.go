@@ -14,7 +14,7 @@ type canvas interface {
 	write(t text, at Point, words string)
 }
 
-// Lengths of the dashes of a dashed line, and of the gaps between them, in points.
+// dash is the length of the dashes of a dashed line, and gap is the length of the gaps between them, in points.
 const dash, gap = 5, 3
 
 // markRadius is the radius of the largest mark.

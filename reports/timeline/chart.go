@@ -22,7 +22,7 @@ type chart struct {
 	Ticks         []tick
 	Breaks        []scaleBreak
 	Notes         []string // what the picture omits
-	Linear        bool     // whether the picture is at true scale; the reader can then switch to the scale in folded
+	Linear        bool     // whether the picture is at true scale; the reader can then switch to the scale folded
 	Clients       []string
 	lanes         *Lanes
 	scale         *scale

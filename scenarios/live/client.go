@@ -21,7 +21,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/traced"
 )
 
-// client is a client of the scenario whose work is done by a process of the host. It is a [sim.Outside].
+// client is a client of the scenario whose work is done by a process on the host. It is a [sim.Outside].
 type client struct {
 	stage   *stage
 	id      sim.ProcessID

@@ -1,4 +1,4 @@
-// Package live runs a scenario in real time, or in virtual time, with processes of the host as its clients: those of
+// Package live runs a scenario in real time, or in virtual time, with processes on the host as its clients: those of
 // the user, in any language, or programs that implement the scenario's own protocols. It uses the host through package
 // scenarios/live/realtime.
 //

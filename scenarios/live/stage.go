@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// stage runs a scenario with processes of the host as its clients. It is a [scenarios.Cast], and it handles what the
+// stage runs a scenario with processes on the host as its clients. It is a [scenarios.Cast], and it handles what the
 // clients send to the front end.
 type stage struct {
 	Options

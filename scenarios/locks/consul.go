@@ -60,11 +60,11 @@ func withoutConsul() map[string]string {
 
 // consulConfig contains the settings that only this protocol has.
 type consulConfig struct {
-	lockDelay   time.Duration // default 15 s
-	behavior    string        // default consul.Release
+	lockDelay   time.Duration // how long a lock cannot be acquired after its holder's session ended; default 15 s
+	behavior    string        // what the servers do with a lock whose session ends; default consul.Release
 	unlock      unlocking     // default releasesKey
 	sequencer   sequencer     // default modifyIndex
-	monitorOnly bool          // default off
+	monitorOnly bool          // only the query that watches the lock shows that it is lost, not the TTL; default off
 }
 
 // unlocking determines how a Consul client releases its lock.

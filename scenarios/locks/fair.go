@@ -61,10 +61,10 @@ func init() {
 
 // fairConfig contains the settings that only this protocol has.
 type fairConfig struct {
-	timeout  time.Duration // default 5 s
+	timeout  time.Duration // how long the place of a client that no longer asks stays in the queue; default 5 s
 	places   placeTimes    // default renewed
-	barging  bool          // default off
-	withdraw bool          // default on
+	barging  bool          // a client that finds the lock free gets it, even if others wait in the queue; default off
+	withdraw bool          // a client that gives up removes its place in the queue; default on
 }
 
 // fairMeasures returns the safety measures that a fair lock with these settings takes.

@@ -114,7 +114,7 @@ type zooKeeperConfig struct {
 	// still alive. Without this check, the znode may vanish with that session while the client believes that it holds
 	// the lock (curator 1121). Default: on.
 	checkSession bool
-	listener     listening // default off
+	listener     listening // what a client does when its connection is suspended; default off
 }
 
 // watching determines which znode a waiting ZooKeeper client watches.

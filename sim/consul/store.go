@@ -44,7 +44,7 @@ type session struct {
 	CreateIndex   uint64
 	ModifyIndex   uint64
 
-	ttl     time.Duration // 0 if only a request can end the session
+	ttl     time.Duration // the session's TTL; 0 if only a request can end the session
 	creator history.Attempt
 	expiry  time.Duration // when the session ends, on the leader's monotonic clock; forever on other members
 	timer   uint64        // number of the timer for the session's end; 0 if there is none

@@ -15,7 +15,7 @@ import (
 // timing describes how HSETEX and HGETEX handle deadlines.
 type timing struct {
 	option   string // EX, PX, EXAT, PXAT, KEEPTTL or PERSIST; empty if there is none
-	when     int64  // in ms, if sets is true
+	when     int64  // the given time or duration in ms, if sets is true
 	sets     bool
 	absolute bool // the request gives a time, not a duration
 }

@@ -97,7 +97,7 @@ func (t *thread) setpgid() outcome {
 	return t.gives(0)
 }
 
-// Values of si_code that say how a child has ended.
+// cldExited and cldKilled are values of si_code. They say how a child has ended.
 const cldExited, cldKilled = 1, 2
 
 // awaits waits until one of the children for which match returns true has ended. It passes this child to resultOf,

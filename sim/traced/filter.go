@@ -51,7 +51,7 @@ const (
 	firstArgument, argumentSize = 16, 8
 )
 
-// The file descriptors of a program's standard output and standard error.
+// standardOutput and standardError are the file descriptors of a program's standard output and standard error.
 const standardOutput, standardError = 1, 2
 
 // replacers lists the system calls by which a program can replace one of its open files with another. Each is mapped to

@@ -179,7 +179,7 @@ func forbidden(err error) error {
 		"5.9 or later", err)
 }
 
-// ptrace options for each thread
+// traceOptions are the ptrace options that are set for each thread.
 const traceOptions = unix.PTRACE_O_TRACESECCOMP | unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEFORK |
 	unix.PTRACE_O_TRACEVFORK | unix.PTRACE_O_TRACEEXEC | unix.PTRACE_O_EXITKILL
 

@@ -64,7 +64,7 @@ type Server struct {
 type Options struct {
 	Folder   string // the folder for its data, which only this user can access; created if it does not exist
 	Listen   string // host:port; empty: the previous address, or else Loopback
-	MaxStore int64  // in bytes; 0: as much as fits on the disk
+	MaxStore int64  // maximum size of the stored data in bytes; 0: as much as fits on the disk
 
 	// Notice, if set, is called from another goroutine with a notice for the user: that the server cannot store
 	// messages, or that it can store them again.

@@ -1,4 +1,4 @@
-// Package fleet replaces the servers of a simulated world with server processes of the host. It contains the parts that
+// Package fleet replaces the servers of a simulated world with server processes on the host. It contains the parts that
 // redis-server, etcd and ZooKeeper have in common.
 //
 // A [Fleet] contains the servers of one run. The [Lives] of a server are its successive processes, all in the same

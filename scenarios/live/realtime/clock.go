@@ -35,7 +35,7 @@ func (c *HostClock) Close() { c.timer.close() }
 func (c *HostClock) Begin() time.Time { return c.begin }
 
 // Monotonic returns the time on the host's monotonic clock (CLOCK_MONOTONIC) at which this clock showed zero, in ns. It
-// is valid in all processes of the host.
+// is valid in all processes on the host.
 func (c *HostClock) Monotonic() int64 { return process.Monotonic() - int64(time.Since(c.begin)) }
 
 // Now returns the time since the clock's zero.

@@ -1,5 +1,5 @@
 // Package realtime runs a world in real time: its events happen according to the host's monotonic clock. Its clients
-// are processes of the host, which use Redis's protocol over TCP, or another protocol that a [sim.Wire] implements.
+// are processes on the host, which use Redis's protocol over TCP, or another protocol that a [sim.Wire] implements.
 // Their messages travel over the simulated links. The package uses goroutines, sockets, processes and the host's clock.
 //
 // A single loop assigns all times. Everything that comes from outside is an operation of the [Loop]: the loop first
@@ -15,6 +15,6 @@
 // Goals: a fault means the same as in virtual time; no delay by the host can make a sound lock look broken; a run may
 // last for hours. Non-goals: knowledge of locks, reports or laws; equal runs for equal seeds.
 //
-// It is not possible to know the instant at which a process of the host decides or reads its clock. It is also
+// It is not possible to know the instant at which a process on the host decides or reads its clock. It is also
 // impossible to leave a connection attempt unanswered, because the host's kernel accepts it.
 package realtime

@@ -27,7 +27,7 @@ type script struct {
 	// If one branch of a transaction deletes a key and puts it again with the same value, etcd 3.4 crashes. A
 	// transaction therefore either deletes keys, or puts keys that keep their value.
 	deletes, keeps bool
-	leases         int64 // the leases 1 to leases may exist
+	leases         int64 // the highest ID of a lease that may exist; the lowest is 1
 }
 
 var (
