@@ -82,7 +82,7 @@ func openAdvice(e entry, content []byte) (subject, error) {
 	var o advised
 	err = json.Unmarshal(e.Options, &o)
 	a := &advising{}
-	a.Scenario, a.Limit = s, []string{"--cpu", "0"}
+	a.Scenario, a.Limit = s, []string{"--cpu", "0s"}
 	a.Options.From, a.Options.Seeds = o.From, o.Seeds
 	return a, err
 }
