@@ -30,8 +30,12 @@ type standingKeys []standingKey
 // note updates the keys of a lock according to the event at position i.
 func (t *judge) note(keys standingKeys, lock history.Lock, i int) standingKeys {
 	e := &t.History.Events[i]
-	if e.Process == history.Nemesis && e.Type == history.Invoke && e.F.Does() == history.Promotes {
-		return keys.promoted(e.Fault)
+	if e.Process == history.Nemesis {
+		over, ok := trace.PromotionBy(e.F.Does(), e.Fault)
+		if ok && e.Type == history.Invoke {
+			return keys.promoted(over)
+		}
+		return keys
 	}
 	if e.Lock != lock || !e.F.IsKey() || e.F.IsCopy() {
 		return keys
@@ -53,19 +57,16 @@ func (t *judge) note(keys standingKeys, lock history.Lock, i int) standingKeys {
 	return keys
 }
 
-// promoted returns the keys after a failover, in which a replica replaces the master and takes over its keys. Keys that
-// the replica does not have are recorded as lost afterwards.
-func (keys standingKeys) promoted(f *history.Fault) standingKeys {
-	if f == nil || len(f.On) == 0 || len(f.To) == 0 {
-		return keys
-	}
-	keys = slices.DeleteFunc(keys, func(k standingKey) bool { return k.keeper == f.To[0] })
-	for i := range keys {
-		if keys[i].keeper == f.On[0] {
-			keys[i].keeper = f.To[0]
+// promoted returns the keys after a promotion.
+func (keys standingKeys) promoted(over trace.Promotion) standingKeys {
+	moved := keys[:0]
+	for _, k := range keys {
+		var kept bool
+		if k.keeper, kept = over.Moved(k.keeper); kept {
+			moved = append(moved, k)
 		}
 	}
-	return keys
+	return moved
 }
 
 // standing lists the keys of a lock that were present before the given position. It omits keys on a server that is

@@ -61,21 +61,21 @@ func Setter(e *history.Event) history.Attempt {
 	return e.Of
 }
 
-// promote gives the master's keys to the replica that replaces it. If the replica lacks some of them, later records say
-// that they were lost. The replica's own keys from an earlier time as master are dropped.
+// promote moves the keys if a fault is a promotion. The old master keeps a copy, about which it may record more.
 func (k *keys) promote(f *Fault) {
-	if f.Does != history.Promotes || len(f.On) == 0 || len(f.To) == 0 {
+	over, ok := PromotionBy(f.Does, &f.Fault)
+	if !ok {
 		return
 	}
 	for p := range k.at.number {
-		if p.server == f.To[0] {
+		if _, kept := over.Moved(p.server); !kept {
 			*k.at.pointer(p) = liveKey{}
 		}
 	}
 	for p := range k.at.number {
-		if p.server == f.On[0] {
+		if now, kept := over.Moved(p.server); kept && now != p.server {
 			key := *k.at.pointer(p)
-			p.server = f.To[0]
+			p.server = now
 			*k.at.pointer(p) = key
 		}
 	}

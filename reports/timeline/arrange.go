@@ -162,7 +162,7 @@ func (a *arranger) event(pos int, e *history.Event) {
 		if e.Type == history.Invoke && e.Fault != nil && e.Fault.Loses == history.LosesEverything {
 			a.forget(pos, e)
 		}
-		if e.Type == history.Invoke && e.F.Does() == history.Promotes {
+		if e.Type == history.Invoke {
 			a.promote(pos, e)
 		}
 		return
@@ -416,14 +416,14 @@ func (a *arranger) replicas() {
 	}
 }
 
-// promote gives the keys of a master to the replica that replaces it. It leaves out the keys that the replica lacks:
-// the next events, at the same instant, say that these keys were lost.
+// promote shows a promotion: a replica takes over the keys of the master that it replaces. It leaves out the keys that
+// the replica lacks: the next events, at the same instant, say that these keys were lost.
 func (a *arranger) promote(pos int, e *history.Event) {
-	f := e.Fault
-	if f == nil || len(f.On) == 0 || len(f.To) == 0 || a.l.history.Header.Service.Kind().OneLog {
+	over, ok := trace.PromotionBy(e.F.Does(), e.Fault)
+	if !ok || a.l.history.Header.Service.Kind().OneLog {
 		return
 	}
-	from, to := a.server(f.On[0]), a.server(f.To[0])
+	from, to := a.server(over.Old), a.server(over.New)
 	for i := range a.l.servers[to].Copies {
 		if c := &a.l.servers[to].Copies[i]; c.Last == open {
 			c.end(pos, e.Time)
@@ -431,19 +431,20 @@ func (a *arranger) promote(pos int, e *history.Event) {
 	}
 	a.l.servers[from].Copies = append(a.l.servers[from].Copies, a.begin(pos, e.Time))
 	for key, r := range a.keys {
-		if r.lane == to {
+		if _, kept := over.Moved(key.p); !kept {
 			a.l.servers[to].Keys[r.i].end(pos, e.Time)
 			delete(a.keys, key)
 		}
 	}
 	kept := slices.DeleteFunc(slices.Collect(maps.Keys(a.keys)), func(k keyOn) bool {
-		return a.keys[k].lane != from || a.lacks(pos, e.Time, f.To[0], k)
+		now, _ := over.Moved(k.p)
+		return now == k.p || a.lacks(pos, e.Time, now, k)
 	})
 	slices.SortFunc(kept, func(x, y keyOn) int { return a.keys[x].i - a.keys[y].i })
 	for _, key := range kept {
 		k := a.l.servers[from].Keys[a.keys[key].i]
 		k.span = a.begin(pos, e.Time)
-		a.keys[keyOn{f.To[0], key.lock, key.member}] = ref{to, len(a.l.servers[to].Keys)}
+		a.keys[keyOn{over.New, key.lock, key.member}] = ref{to, len(a.l.servers[to].Keys)}
 		a.l.servers[to].Keys = append(a.l.servers[to].Keys, k)
 	}
 }
