@@ -7,8 +7,8 @@ import "github.com/fencepost-sim/fencepost/checker/history"
 // records say that these were lost.
 type Promotion struct{ Old, New history.Process }
 
-// PromotionBy returns the promotion that a fault causes. ok is false if it causes none. does is the effect of the fault,
-// which may be nil.
+// PromotionBy returns the promotion that a fault causes. ok is false if it causes none. does is the fault's effect; f
+// may be nil.
 func PromotionBy(does history.Effect, f *history.Fault) (p Promotion, ok bool) {
 	if does != history.Promotes || f == nil || len(f.On) == 0 || len(f.To) == 0 {
 		return p, false
