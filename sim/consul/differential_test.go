@@ -229,18 +229,27 @@ func TestRequestsAreAnsweredAsByConsul(t *testing.T) {
 		l.client("client-1", func(c *caller) {
 			got = play(modeled{c}, requests[title])
 		})
-		l.run(10 * time.Minute)
-		for i, line := range answered[title] {
-			if i >= len(got) || got[i] != line {
-				before, now := "", "nothing"
-				if i > 0 {
-					before = answered[title][i-1]
-				}
-				if i < len(got) {
-					now = got[i]
-				}
-				t.Errorf("%s: %s\nConsul: %s\nhere:   %s", title, before, line, now)
+		l.run(limit)
+		t.Run(title, func(t *testing.T) { alike(t, got, answered[title]) })
+	}
+}
+
+// limit is the maximum length of a case, in virtual time.
+const limit = 10 * time.Minute
+
+// alike compares the lines of a case with their answers: those of the simulated server, and those of Consul.
+func alike(t *testing.T, got, want []string) {
+	t.Helper()
+	for i, line := range want {
+		if i >= len(got) || got[i] != line {
+			before, now := "", "nothing"
+			if i > 0 {
+				before = want[i-1]
 			}
+			if i < len(got) {
+				now = got[i]
+			}
+			t.Errorf("%s\nConsul: %s\nhere:   %s", before, line, now)
 		}
 	}
 }
