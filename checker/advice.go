@@ -71,8 +71,9 @@ func removing(k history.ServiceKind) bool { return !k.ClientsExpire }
 // was violated although the users of the lock already apply every safety measure, including one that guards the data.
 // noneKnown is used for any other violation.
 const (
-	nothingLeft = "Everything that the documentation recommends against this is in place. What remains is the limit " +
-		"of a lock with a lease: it cannot stop a holder that does not know that its lease is over."
+	nothingLeft = "Everything that the documentation recommends against this is in place. " +
+		"What remains is the limit of a lock with a lease: " +
+		"it cannot stop a holder that does not know that its lease is over."
 	noneKnown = "The checker knows no remedy against this."
 )
 

@@ -119,8 +119,9 @@ func (t *judge) stuckFinding(f *Finding, s *trace.Stuck, limit history.Time) {
 	if cause.Kind == NoQuorumLeft {
 		calm = ""
 	}
-	story := sentence("%s asked for %s at %v. From %v on%s nobody acquired the lock for %v; the limit is %v "+
-		"(longest TTL + hold + slack). %s", capital(string(a.Process)), quoted(lock), t.Time(a.Call), s.Since, calm,
+	story := sentence("%s asked for %s at %v. "+
+		"From %v on%s nobody acquired the lock for %v; the limit is %v (longest TTL + hold + slack). "+
+		"%s", capital(string(a.Process)), quoted(lock), t.Time(a.Call), s.Since, calm,
 		s.Until-s.Since, limit, why)
 	b.violated(t, cause, story, append(w, a.Call))
 	b.About = about

@@ -173,7 +173,7 @@ func (t *judge) blameStory(p history.Process, why blame) string {
 	case why.cause.Kind == NeverRenewed:
 		s.WriteString(sentence(" No request had extended it, and the work of %s took longer than the lease.", p))
 	case why.cause.Detail == ByPause:
-		then := " and could not notice it"
+		then := " and had no way to know"
 		switch {
 		case why.before:
 			then = ", before it was granted the lock, so its work took longer than what was left of the lease"
@@ -197,8 +197,9 @@ func (t *judge) blameStory(p history.Process, why blame) string {
 		s.WriteString(sentence(" But an extension of %s did not get through in time%s.", p,
 			t.faultText(why.faults...)))
 	case why.cause.Detail == ByLatePacket:
-		s.WriteString(sentence(" But a %s of %s was delayed%s, and the client waited for the answer inside its "+
-			"critical section.", why.held.f, p, t.faultText(why.faults...)))
+		s.WriteString(sentence(" But a %s of %s was delayed%s, "+
+			"and the client waited for the answer inside its critical section.",
+			why.held.f, p, t.faultText(why.faults...)))
 	}
 	return s.String()
 }
@@ -274,7 +275,8 @@ func (t *judge) leaseStory(c *clash, cause Cause, records []record) string {
 		history.Time(b.From), had, t.leasesAtOnce()))
 	switch cause.Kind {
 	case CountedWithoutQuorum:
-		s.WriteString(sentence(" They counted no server in common (%s; %s), so no server could refuse the second.",
+		s.WriteString(sentence(" The two grants counted no server in common (%s; "+
+			"%s), so no server could refuse the second.",
 			t.countedText(&a), t.countedText(&b)))
 	case GrantedByNone:
 		if t.hasNoKeys(c.lock) {

@@ -212,13 +212,15 @@ func (t *judge) deposedStory(r *record) string {
 	e := &t.History.Events[r.at]
 	if over := t.takenOver(r.at); over >= 0 {
 		leader := &t.History.Events[over]
-		return sentence("%s extended the lease of %s at %v, although %s had taken over all leases as the new leader "+
-			"at %v, and ended that one at %v%s", e.Process, t.ProcessOf(e.Of), e.Time, leader.Process, leader.Time,
+		return sentence(
+			"%s extended the lease of %s at %v, although %s had taken over all leases as the new leader at %v, "+
+				"and ended that one at %v%s", e.Process, t.ProcessOf(e.Of), e.Time, leader.Process, leader.Time,
 			t.History.Events[r.gone].Time, t.faultText(t.misleading(e.Process, r.at)...))
 	}
 	if e.F == history.KeyProlonged {
-		return sentence("%s extended the key of %s at %v, after it had been replaced as master; where the key of %s "+
-			"was set at %v, the first key had expired at %v: two masters served one group of replicas%s",
+		return sentence("%s extended the key of %s at %v, after it had been replaced as master; "+
+			"where the key of %s was set at %v, the first key had expired at %v: "+
+			"two masters served one group of replicas%s",
 			e.Process, t.ProcessOf(e.Of), e.Time, t.ProcessOf(b.Of), b.Time, t.History.Events[r.gone].Time,
 			t.faultText(t.deposing(t.Unit(e.Process), r.at)))
 	}
@@ -233,7 +235,7 @@ func (t *judge) removedStory(key string, at, set int) string {
 	case e.F == history.KeySet:
 		return sentence("%s was overwritten at %v by %s%s", key, e.Time, t.name(e.Of), watchedStory(e))
 	case e.Why == history.Flushed:
-		return sentence("%s was flushed at %v with all others", key, e.Time)
+		return sentence("%s was flushed at %v, along with every other key", key, e.Time)
 	case e.By == e.Of:
 		return sentence("%s was deleted at %v by a request of %s, which had set it, "+
 			"although another client held it too", key, e.Time, t.name(e.By))

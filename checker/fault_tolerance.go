@@ -156,8 +156,9 @@ func (t *judge) slowStory(f *Finding, op history.F, a *trace.Ask, call, ret int,
 	if b == nil {
 		return
 	}
-	story := sentence("The %s of %s by %s, called at %v, %s, although %s up and reachable all the time and nobody "+
-		"else held or tried the lock; it should succeed within %v.", op, quoted(t.Locks[a.Lock].Name), a.Process,
+	story := sentence("The %s of %s by %s, "+
+		"called at %v, %s, although %s up and reachable all the time and nobody else held or requested the lock; "+
+		"it should have succeeded within %v.", op, quoted(t.Locks[a.Lock].Name), a.Process,
 		t.Time(call), t.outcomeText(cause, call, ret, outcome), t.quorumText(), t.History.Header.Bound)
 	w := []int{call, ret}
 	if cause.Kind == ReleaseRefused {

@@ -115,7 +115,7 @@ const Availability = "availability"
 const (
 	Excuse       = ExcuseUnless + "promise lists " + Availability
 	ExcuseUnless = "where the servers have lost their quorum for good; " +
-		"no lock helps there, and it is not promised unless "
+		"no lock helps there, so this breaks no promise unless "
 )
 
 // Covers reports whether the promise is broken if law l is violated with cause c.

@@ -184,14 +184,14 @@ func (t *judge) comparison(c Cause, at int) string {
 	emptied := t.lastSuspect(at, func(f *trace.Fault) bool { return f.Loses == history.LosesEverything })
 	switch {
 	case c.Detail == ByFlush:
-		return " The server did not compare the owner before it acted."
+		return " The server did not check the owner before it acted."
 	case e.Checked == history.CheckedWatched:
 		return " Its client had watched the key (WATCH), but sent the request outside of a transaction: " +
 			"only EXEC checks that a watched key is unchanged."
 	case e.Checked == history.CheckedNothing && c.Detail == Overwritten:
 		return " The server was told to set the key whether or not there was one."
 	case e.Checked == history.CheckedNothing:
-		return " The server did not compare the owner before it acted."
+		return " The server did not check the owner before it acted."
 	case e.Checked == history.CheckedPresence:
 		return " The server was told to check that there was a key, but not whose it was."
 	case h.Shows(history.PartOfOwner):
@@ -216,7 +216,7 @@ func (t *judge) measured(c Cause, e *history.Event) string {
 	states := c.Detail != Overwritten || kind.ClientsExpire
 	switch {
 	case foundMember(e) && h.StatesMeasures() && !h.MayApply(history.OwnValue):
-		return sentence(" Owners share %s: the request took the hold of the other attempt for its own.", kind.Shared)
+		return sentence(" Owners share %s: the request mistook the other attempt's hold for its own.", kind.Shared)
 	case states && h.Applies(measure) && !h.MayApply(history.OwnValue):
 		return sentence(" The server compared %s before it acted, but owners share %s.", kind.Compared, kind.Shared)
 	case e.Checked == history.CheckedValue:
@@ -224,5 +224,5 @@ func (t *judge) measured(c Cause, e *history.Event) string {
 	case !states, !h.StatesMeasures(), h.MayApply(measure):
 		return ""
 	}
-	return sentence(" The server did not compare %s before it acted.", kind.Compared)
+	return sentence(" The server did not check %s before it acted.", kind.Compared)
 }

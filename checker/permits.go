@@ -19,9 +19,9 @@ const fewAsked = "No lock was requested more often than it has permits."
 // once.
 func (t *judge) neverTogether() string {
 	if n := t.Permits(); n > 1 {
-		return fmt.Sprintf("never more than %d of one lock at once", n)
+		return fmt.Sprintf("never more than %d of the same lock at once", n)
 	}
-	return "no two of one lock overlapped"
+	return "no two of the same lock overlapped"
 }
 
 // crowdOf returns the clash that consists of the spans at the given indexes, which are ascending.

@@ -17,8 +17,7 @@ const (
 		"delete its key, or the hold that it counted."
 	findNode = "After a connection broke, look for an existing node of the same client before creating another: " +
 		"the request without an answer may have been carried out."
-	stopRenewing = "Stop renewing a lock before releasing it, and then release it: " +
-		"nobody else gets the lock while it is renewed."
+	stopRenewing   = "Stop renewing a lock before you release it: while it is renewed, nobody else can get it."
 	renewToTheLast = "Let only the last release of a lock end its renewal: " +
 		"a function that releases a lock that its caller still holds must not end it."
 	seenByKubernetes = "Count another client's lease on your own monotonic clock, " +
@@ -32,8 +31,8 @@ const (
 	ownValue       = "Give each attempt its own random value."
 	valueOfTheCall = "Keep the owner value with the call that acquired the lock, " +
 		"and not in a field that several tasks share: the next task to acquire the lock overwrites it."
-	renewedPlaces = "Give each place in the queue a timeout on the server's clock that does not depend on the " +
-		"places before it, and let a waiting client renew its timeout."
+	renewedPlaces = "Give each place in the queue a timeout on the server's clock that does not depend on the places before it, " +
+		"and let a waiting client renew its timeout."
 	serverClocks  = "Keep the servers' wall clocks from jumping (slew them, never step them)."
 	moreAllowance = "Allow for more clock drift than you do now."
 	anAllowance   = "Subtract an allowance for clock drift from the validity."
@@ -42,10 +41,10 @@ const (
 		"and stop working once the key is given up."
 	withExpiry    = "Give every lock an expiry, in the same command that sets it (SET NX PX)."
 	keyNotElement = "Let a client take the lock by setting a key that expires (SET NX PX), " +
-		"and not by taking out an element: if the client that took it out fails or misses the answer, " +
-		"nobody puts it back."
-	slowNetwork = "Let requests time out only after far more than a round trip, " +
-		"and make the lease far longer than that: these requests are slow without any fault."
+		"and not by taking an element out of a list: " +
+		"if the client that took it fails or misses the reply, nobody puts it back."
+	slowNetwork = "Set the timeout of requests to much more than a round trip, " +
+		"and make the lease far longer than the timeout: these requests are slow even without faults."
 )
 
 // tokens lists the advice on how to give a later grant a higher fencing token than an earlier one. The advice applies
@@ -67,13 +66,14 @@ func tokens(when func(*situation) bool) []advice {
 		{text: "Use as the token a number that belongs to one grant, such as the czxid of the znode that it creates, " +
 			"and not one that all grants share.", unless: history.GrantToken, only: onZooKeeper, when: when},
 		{text: "Use the key's ModifyIndex as the token: " +
-			"its LockIndex starts over when the key is deleted or " +
-			"overwritten.", unless: history.GrantToken, only: onConsul, when: when},
+			"its LockIndex starts over when the key is deleted or overwritten.",
+			unless: history.GrantToken, only: onConsul, when: when},
 	}, together(
 		advice{text: endedIdentity, unless: history.OwnValue, only: onKubernetes, when: when},
 		advice{text: namedVersion, unless: history.OwnerCheck, only: onKubernetes, when: when},
-		"Give each process its own identity, end the process when it stops leading, and state in each update the "+
-			"resource version that it replaces: leaseTransitions counts changes of the holder, not terms."))
+		"Give each process its own identity, "+
+			"end the process when it stops leading, and state in each update the resource version that it replaces: "+
+			"leaseTransitions counts changes of the holder, not terms."))
 }
 
 // guards is the advice that comes last for every cause that can damage the data.
@@ -103,7 +103,7 @@ var remedies = map[CauseKind][]advice{
 	CountedWithoutQuorum: {{text: "Count a lock or its extension only after a majority of all servers has agreed: " +
 		"two majorities always share a server."}},
 	GrantedByNone: {
-		{text: "Consider the lock acquired only if the servers said so: an error or a missing answer is a no.",
+		{text: "Consider the lock acquired only if the servers said so: an error or a missing reply counts as a no.",
 			when: not(isKeyless)},
 		{text: "Let each acquire set its own key, and only if there is none: " +
 			"without a key, no server can refuse the lock to another client.", when: isKeyless},
@@ -129,26 +129,25 @@ var remedies = map[CauseKind][]advice{
 	ValidityMiscounted: slices.Concat(
 		together(
 			advice{text: ownValue, unless: history.OwnValue, only: anyRedis, when: ofDetail(GoneKey)},
-			advice{text: "Consider a lease extended only if the server says that the key exists and belongs to the " +
-				"client.",
+			advice{text: "Consider a lease extended only if the server says that the key exists and belongs to the client.",
 				unless: history.ObeyedExtension, only: anyRedis, when: ofDetail(GoneKey)},
 			"Give each attempt its own random value, "+
 				"and consider a lease extended only if the server says that the key exists and has that value."),
 		[]advice{
-			{text: "Start a deadline before each request that renews the lock, " +
-				"and tell its holder when the deadline has passed, " +
-				"whether or not the servers answer.", when: all(isUntold, serversExpire)},
+			{text: "Set a deadline before each request that renews the lock, " +
+				"and when the deadline has passed, tell the holder that the lock is lost, " +
+				"whether or not the servers have answered.", when: all(isUntold, serversExpire)},
 			{text: "Start counting the validity before the first request, and refuse the lock if none of it is left.",
 				unless: history.ElapsedCheck, only: anyRedis, when: all(isUncounted, not(isExtended), not(isLapsed))},
 			{text: "Start counting the validity, also of an extension, before the first request, " +
 				"and refuse the lock if nothing is left of it.",
 				unless: history.ElapsedCheck, only: anyRedis, when: all(isUncounted, isExtended, not(isLapsed))},
-			{text: "Let each client's liveness key exist for as long as its lease: " +
-				"extend it while the lock is held.", when: isLapsed},
-			{text: "Never extend a lock by less than is left of it: " +
+			{text: "Make each client's liveness key last as long as its lease: " +
+				"extend the key while the lock is held.", when: isLapsed},
+			{text: "Never extend a lock by less time than it has left: " +
 				"if such an extension fails on some servers, it shortens the lock on the others.", only: byMajority,
 				when: all(counted, isShortened, unlessAgainst(history.PacesClock))},
-			{text: "Never extend a lock by less than is left of it: " +
+			{text: "Never extend a lock by less time than it has left: " +
 				"another holder of the same key, or one that does not get the answer, counts on the longer lease.",
 				only: oneRedis, when: all(counted, isShortened, unlessAgainst(history.PacesClock))},
 			{text: pxNotPXAT, unless: history.RelativeExpiry, only: anyRedis,
@@ -157,9 +156,10 @@ var remedies = map[CauseKind][]advice{
 				when: all(counted, clientSet)},
 			{text: "Count the lease from when the request that extended it was sent, not from when it was answered.",
 				unless: history.ElapsedCheck, only: onEtcd, when: counted},
-			{text: "Give the leader a renew deadline, after which it stops, and a lease longer than the sum of " +
-				"the deadline, the retry period and the timeout of a request: without a deadline it does not notice " +
-				"that its lease is over.", only: onKubernetes, when: func(s *situation) bool { return s.unending }},
+			{text: "Give the leader a renew deadline, after which it stops, " +
+				"and a lease longer than the sum of the deadline, the retry period and the timeout of a request: " +
+				"without a deadline it does not notice that its lease is over.",
+				only: onKubernetes, when: func(s *situation) bool { return s.unending }},
 			{text: leaseOfKubernetes, unless: history.LongLease, only: onKubernetes,
 				when: func(s *situation) bool { return !s.unending }},
 			{text: anAllowance, unless: history.DriftAllowance, only: anyRedis,
@@ -208,14 +208,14 @@ var remedies = map[CauseKind][]advice{
 		together(
 			advice{text: ownValue, unless: history.OwnValue, only: anyRedis,
 				when: all(ofDetail(""), not(partly), not(isInside))},
-			advice{text: "Delete only after comparing the owner, in one step: a script, CAD, or DELEX IFEQ.",
+			advice{text: "Delete only after checking the owner, in one step: a script, CAD, or DELEX IFEQ.",
 				unless: history.OwnerCheck, only: anyRedis, when: all(ofDetail(""), not(partly), not(isInside))},
 			"Give each attempt its own random value, and delete only after comparing it, in one step: "+
 				"a script, CAD, or DELEX IFEQ."),
 		together(
 			advice{text: ownValue, unless: history.OwnValue, only: anyRedis,
 				when: all(ofDetail(""), not(partly), isInside)},
-			advice{text: "Delete the key, or the owner's member of it, only after comparing the owner, in one script.",
+			advice{text: "Delete the key, or the owner's member of it, only after checking the owner, in one script.",
 				unless: history.OwnerCheck, only: anyRedis, when: all(ofDetail(""), not(partly), isInside)},
 			"Give each attempt its own random value, and delete the key, or the owner's member of it, "+
 				"only after comparing it, in one script."),
@@ -242,7 +242,7 @@ var remedies = map[CauseKind][]advice{
 		[]advice{
 			{text: ownValue, unless: history.OwnValue, only: anyRedis,
 				when: all(ofDetail(Overwritten), isSharedMember)},
-			{text: "Set the key only if there is none (NX), or after comparing the owner, in one step.",
+			{text: "Set the key only if there is none (NX), or after checking the owner, in one step.",
 				only: anyRedis, when: all(ofDetail(Overwritten), not(isSharedMember))},
 			{text: "Delete only the key of the lock.", when: ofDetail(ByFlush)},
 		}, guards),
@@ -250,7 +250,7 @@ var remedies = map[CauseKind][]advice{
 		[]advice{{text: withExpiry, unless: history.Expiry, only: anyRedis, when: not(byExtension)}},
 		together(
 			advice{text: ownValue, unless: history.OwnValue, only: anyRedis, when: byExtension},
-			advice{text: "Extend a lock only after comparing the owner, in one step: a script, or CAS.",
+			advice{text: "Extend a lock only after checking the owner, in one step: a script, or CAS.",
 				unless: history.ExtendCheck, only: anyRedis, when: byExtension},
 			"Give each attempt its own random value, and extend only after comparing it, in one step: "+
 				"a script, or CAS."),
@@ -260,8 +260,9 @@ var remedies = map[CauseKind][]advice{
 			"then a late request of an earlier try finds no key that it owns.", when: ofDetail(LateTry)},
 		{text: keptExtension, unless: history.KeptExtension, only: anyRedis,
 			when: all(ofDetail(""), isExtended)},
-		{text: "Delete the key only when the work that it guards has ended: no timer and no other task may " +
-			"release it sooner.", given: history.CountedEntries, when: all(ofDetail(""), not(isExtended))},
+		{text: "Delete the key only when the work that it guards has ended: " +
+			"no timer and no other task may release it sooner.",
+			given: history.CountedEntries, when: all(ofDetail(""), not(isExtended))},
 		{text: "Count how often the holder has taken the lock, and delete the key only with the last release.",
 			unless: history.CountedEntries, when: all(ofDetail(""), func(s *situation) bool {
 				return !s.extends || s.Applies(history.KeptExtension)
@@ -272,17 +273,18 @@ var remedies = map[CauseKind][]advice{
 		{text: "Give every lock an expiry, and restart a crashed server only after the longest TTL has passed.",
 			when: isEndless},
 		{text: "Or persist with appendfsync always.", unless: history.FsyncAlways, only: anyRedis, when: keepsDisk},
-		{text: "Or, from Redis 7.2 on, send WAITAOF after setting the lock, " +
-			"and consider it held only if the reply counts the server's own " +
-			"disk.", only: anyRedis, when: all(ofDetail(Unsynced), keepsDisk, not(isExtended))},
+		{text: "Or, from Redis 7.2 on, " +
+			"send WAITAOF after setting the lock, and consider it held only if the reply counts the server's own disk.",
+			only: anyRedis, when: all(ofDetail(Unsynced), keepsDisk, not(isExtended))},
 	}, guards),
 	Evicted: slices.Concat([]advice{
-		{text: "Set maxmemory-policy to noeviction on the lock's servers: then a server without free memory " +
-			"refuses new keys and removes none. Or give the lock its own servers with enough memory."},
+		{text: "Set maxmemory-policy to noeviction on the lock's servers: " +
+			"then a server without free memory refuses new keys and removes none. " +
+			"Or give the lock its own servers with enough memory."},
 	}, guards),
 	RemovedByOperator: slices.Concat([]advice{
-		{text: "Let no person and no program delete the keys of locks or run FLUSHALL and FLUSHDB: " +
-			"deny this with an ACL, and let a stuck lock expire."},
+		{text: "Do not let any person or program delete the keys of locks, or run FLUSHALL or FLUSHDB: " +
+			"forbid this with an ACL, and let a stuck lock expire."},
 		{text: "Before deleting the key of a lock, stop its holder.", when: ofDetail(ByDelete)},
 	}, guards),
 	LostInFailover: slices.Concat([]advice{
@@ -311,24 +313,27 @@ var remedies = map[CauseKind][]advice{
 		{text: "If the lock could not be renewed, stop the work before giving up the lock: " +
 			"with ReleaseOnCancel, client-go's leader continues to lead while it tries to release.",
 			unless: history.StopFirst, only: onKubernetes, when: func(s *situation) bool { return s.gaveUp }},
-		{text: "Send a fencing token with every read and write, and let the resource refuse tokens lower than the " +
-			"highest one seen; checking the remaining validity before a write only narrows the gap.",
+		{text: "Send a fencing token with every read and write, " +
+			"and let the resource refuse tokens lower than the highest one seen; " +
+			"checking the remaining validity before a write only narrows the gap.",
 			unless: history.Fencing, when: not(guarded)},
-		{text: "The resource already guards the data. No lock with a lease prevents a holder from believing " +
-			"that it still has the lock: while holding it, do nothing that the resource does not check.",
+		{text: "The resource already guards the data. " +
+			"No lock with a lease prevents a holder from believing that it still has the lock: " +
+			"while holding it, do nothing that the resource does not check.",
 			when: guarded},
 		growingTokens,
 	},
 	CauseNotRecorded: {
-		{text: "Record the servers' key-set and key-gone events, and which servers each grant counted. Then check " +
-			"again.",
+		{text: "Record the servers' key-set and key-gone events, and which servers each grant counted. " +
+			"Then check again.",
 			only: anyRedis, when: isRecorded},
 		{text: "Simulate the same plan, which shows the cause: real members do not report why a key disappears.",
 			only: consensus, when: isRecorded},
 	},
 	SessionExpired: {
-		{text: "Stop working as soon as the client learns that the session is lost. This narrows the gap but does " +
-			"not close it: the service may end a session at any time.", unless: history.StopWhenLost},
+		{text: "Stop working as soon as the client learns that the session is lost. " +
+			"This narrows the gap but does not close it: the service may end a session at any time.",
+			unless: history.StopWhenLost},
 		{text: "Send a fencing token with every read and write.", unless: history.Fencing},
 		growingTokens,
 	},
@@ -343,8 +348,9 @@ var remedies = map[CauseKind][]advice{
 			when: isLetGo},
 		{text: "Let the resource compare fencing tokens on reads and writes and refuse lower ones.",
 			unless: history.Fencing, when: not(isTokenless)},
-		{text: "Use a lock that gives a fencing token with each grant, and let the resource compare the tokens on " +
-			"reads and writes and refuse lower ones.", unless: history.Fencing, when: isTokenless}}, tokens(fences)...),
+		{text: "Use a lock that gives a fencing token with each grant, " +
+			"and let the resource compare the tokens on reads and writes and refuse lower ones.",
+			unless: history.Fencing, when: isTokenless}}, tokens(fences)...),
 	LostUpdate: slices.Concat([]advice{{text: "Let the resource compare before it writes (a fencing token, " +
 		"or compare-and-set on the value read).", unless: history.Fencing}}, tokens(fences),
 		[]advice{{text: "Or let the resource accept a write only if the value is still the one that the writer read " +
@@ -355,13 +361,15 @@ var remedies = map[CauseKind][]advice{
 	StuckBehindCrashed: {
 		{text: withExpiry, unless: history.Expiry},
 		{text: serverClocks, given: history.Expiry, when: serverSet},
-		{text: "The lock expires by itself: a client must wait for it longer than the expiry.", given: history.Expiry,
+		{text: "The lock expires by itself: " +
+			"let a client wait for it for longer than the expiry.", given: history.Expiry,
 			when: all(not(isFar), not(serverSet))},
 		{text: slowNetwork, given: history.Expiry, when: all(isFar, not(serverSet))},
 	},
 	StuckBehindAbandoned: {
-		{text: "Give every lock an expiry, in the same command that sets it (SET NX PX): then a key left behind " +
-			"by a lost request expires by itself.", unless: history.Expiry, when: all(ofDetail(""), isEverlasting)},
+		{text: "Give every lock an expiry, in the same command that sets it (SET NX PX): " +
+			"then a key left behind by a lost request expires by itself.",
+			unless: history.Expiry, when: all(ofDetail(""), isEverlasting)},
 		{text: "After an acquire or a release that failed, end the session or revoke the lease, " +
 			"or make sure that the key of the attempt is deleted: until then everybody waits behind that key.",
 			only: notZooKeeper, when: ofDetail(SessionLives)},
@@ -374,10 +382,11 @@ var remedies = map[CauseKind][]advice{
 		{text: stopRenewing, when: all(ofDetail(KeptProlonged), hasLeftSection)},
 		{text: "Let a key expire after the TTL that its users expect, and no later.",
 			when: all(ofDetail(""), not(isEverlasting))},
-		{text: "List the keys again when the watched key is already gone, and when a watch may have been lost " +
-			"with its connection: nothing else tells the client that it is first in line.",
+		{text: "List the keys again when the watched key is already gone, " +
+			"and when a watch may have been lost with its connection: " +
+			"nothing else tells the client that it is first in line.",
 			when: ofDetail(TurnNotTaken)},
-		{text: "Release on every server, also after an attempt that did not succeed.",
+		{text: "Release on every server, even after an attempt that did not succeed.",
 			only: byMajority, when: func(s *situation) bool { return !s.leftSection }},
 	},
 	StuckBehindUncapped: {
@@ -393,13 +402,13 @@ var remedies = map[CauseKind][]advice{
 		"release, and retry after a random delay."}},
 	StuckWithoutHolder: {
 		{text: "Set a timeout far below the TTL for each dial, " +
-			"each request (including the one for a session) and each wait for a message, and then ask again.",
+			"each request (including the one for a session) and each wait for a message, and ask again after it.",
 			when: func(s *situation) bool { return s.silent && s.Unsure(history.ShortTimeout) }},
 		takenByWhat,
 		{text: seenByKubernetes, unless: history.SeenLease, only: onKubernetes, when: not(isFar)},
 		{text: "Let an acquire keep asking for longer than a lease lasts: " +
-			"it counts another client's lease from the time when it began to " +
-			"ask.", given: history.SeenLease, only: onKubernetes,
+			"it counts another client's lease from the time when it began to ask.",
+			given: history.SeenLease, only: onKubernetes,
 			when: all(isHasty, not(isFar))},
 		{text: "Retry after a random delay.", unless: history.RandomRetry,
 			only: byMajority, when: all(not(isFar), not(isTurnedAway), not(isUnreleased),
@@ -416,12 +425,12 @@ var remedies = map[CauseKind][]advice{
 			"nobody gets the lock then.", given: history.WaitForReplicas, only: anyRedis, when: isAway},
 		{text: "Release partial locks on every server at once.", unless: history.Parallel, given: history.RandomRetry,
 			only: byMajority, when: all(not(isFar), contended, not(isUnreleased))},
-		{text: "Release on every server, also after an attempt that did not succeed.",
+		{text: "Release on every server, even after an attempt that did not succeed.",
 			only: byMajority, when: all(isQuick, not(isHeldUp), contended, isUnreleased)},
 		{text: keyNotElement, unless: history.Expiry, when: isSpent},
 		{text: slowNetwork, when: all(isSlow, not(sleepsOn), not(isSpent))},
-		{text: "Let requests time out only after far more than a round trip, " +
-			"because these are slow without any fault. " +
+		{text: "Set the timeout of requests to much more than a round trip, " +
+			"because these requests are slow even without faults. " +
 			"Ask again when the holder's lease must be over, because a lost message wakes nobody.",
 			when: all(isSlow, sleepsOn)},
 	},
@@ -490,7 +499,7 @@ var remedies = map[CauseKind][]advice{
 		{text: "Let the release delete the key that the acquire set, and report an error if nothing was deleted.",
 			when: all(not(isUnanswered), keepsKey, not(isEarlierTry))},
 		{text: slowNetwork, when: isUnanswered},
-		{text: "Compare the owner on the master, not on a replica, whose data may be out of date.",
+		{text: "Check the owner on the master, not on a replica, whose data may be out of date.",
 			only: anyRedis, when: replicates},
 	},
 }

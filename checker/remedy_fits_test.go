@@ -124,7 +124,7 @@ header servers=redis-1,redis-2 quorum=2 ttl=10s hold=1s slack=1s service=redlock
 12.1s redis-1 key-gone of=client-2/1 why=expired
 12.3s redis-2 key-set of=client-2/2 until=22.3s
 22.3s redis-2 key-gone of=client-2/2 why=expired
-`, []string{"also after an attempt that did not succeed"}, nil, []string{"partial locks"}},
+`, []string{"even after an attempt that did not succeed"}, nil, []string{"partial locks"}},
 	{"partial locks are left to expire, at fixed intervals", DeadlockFreedom, StuckWithoutHolder, `
 header servers=redis-1,redis-2 quorum=2 ttl=10s hold=1s slack=1s service=redlock measures=expiry end=60s
 2s client-2 acquire invoke
@@ -132,7 +132,7 @@ header servers=redis-1,redis-2 quorum=2 ttl=10s hold=1s slack=1s service=redlock
 12.1s redis-1 key-gone of=client-2/1 why=expired
 12.3s redis-2 key-set of=client-2/2 until=22.3s
 22.3s redis-2 key-gone of=client-2/2 why=expired
-`, []string{"also after an attempt that did not succeed"}, nil, []string{"random", "partial locks"}},
+`, []string{"even after an attempt that did not succeed"}, nil, []string{"random", "partial locks"}},
 	{"partial locks are deleted, at fixed intervals", DeadlockFreedom, StuckWithoutHolder, `
 header servers=redis-1,redis-2 quorum=2 ttl=10s hold=1s slack=1s service=redlock measures=expiry end=60s
 2s client-2 acquire invoke
@@ -239,7 +239,8 @@ header servers=redis-1 quorum=1 ttl=10s hold=1s slack=1s service=redis measures=
 4s fault-ends redis-1: crash redis-1 losing everything at 3s, restart after 1s
 13s redis-1 key-set of=client-2/2 until=23s
 23s redis-1 key-gone of=client-2/2 why=expired
-`, []string{"far more than a round trip, because these are slow"}, nil, []string{"no fault delays these requests."}},
+`, []string{"much more than a round trip, because these requests are slow"}, nil,
+		[]string{"no fault delays these requests."}},
 	// Redlock's attempts get a quorum quickly, but continue to wait for a server that is down until the lease has
 	// ended. They leave nothing behind that a release could free, and the network is fast.
 	{"a quorum in time, but for a server that is down", DeadlockFreedom, StuckWithoutHolder, `

@@ -86,7 +86,7 @@ func (t *judge) resourceSafety(f *Finding) {
 			"but the resource's records show no stale effect and no lost update: " +
 			"either the records and the clients' replies contradict each other, or the checker is wrong.")
 	default:
-		f.holds(count(writes, "accepted write") + ", none of a superseded holder, no update lost.")
+		f.holds(count(writes, "accepted write") + ", none by a superseded holder, and no update was lost.")
 	}
 }
 
@@ -133,11 +133,11 @@ func (t *judge) staleStory(f *Finding, at, newer int) {
 	if called, done := t.calledWrite(at); called >= 0 && a.Release < done {
 		t.facts.letGo = true
 		w = append(w, called, a.Release)
-		how := sentence("and the write only at %v", t.Time(called))
+		order := " The writer called release at %v, and sent the write only at %v."
 		if called < a.Release {
-			how = sentence("before its write, sent at %v, was answered", t.Time(called))
+			order = " The writer called release at %v, before it got a reply to the write that it had sent at %v."
 		}
-		story += sentence(" The writer called release at %v, %s.", t.Time(a.Release), how)
+		story += sentence(order, t.Time(a.Release), t.Time(called))
 	}
 	if a.Lease != nil {
 		end := a.Lease.Granted
@@ -205,7 +205,7 @@ func (t *judge) lostStory(f *Finding, at int, lock int32, own trace.Basis) {
 		did = known.Op
 	}
 	story := sentence("The resource accepted the write %q of %s at %v. "+
-		"It builds on the value %q, known from the writer's own %s at %v; but that value %s: that update is lost.",
+		"It builds on the value %q, known from the writer's own %s at %v; but that value %s, so that update is lost.",
 		e.Value, t.name(e.Of), e.Time, own.Value, did, known.Time, now)
 	b.violated(t, cause, story, []int{own.At, d.At, at})
 }

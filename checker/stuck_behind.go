@@ -285,8 +285,9 @@ func (t *judge) abandonedStory(lock int32, x *abandonedKey, now moment) string {
 	}
 	switch {
 	case x.detail == TurnNotTaken:
-		story := sentence("The key of %s on %s, set at %v, has been first in line since %v, but %s still waits and "+
-			"has not taken its turn", x.client, server, set, t.Time(t.firstSince(lock, x.standingKey, now.at)),
+		story := sentence("The key of %s on %s, "+
+			"set at %v, has been first in line since %v, but %s still waits and has not taken its turn",
+			x.client, server, set, t.Time(t.firstSince(lock, x.standingKey, now.at)),
 			x.client)
 		if asked, known := t.lastAsked(x.client, now.time); known {
 			return story + sentence(": its last request for the lock reached a server at %v.", asked)
@@ -300,7 +301,7 @@ func (t *judge) abandonedStory(lock int32, x *abandonedKey, now moment) string {
 	if _, granted := t.Owner[trace.Title{Lock: t.Locks[lock].Name, Attempt: x.of}]; granted {
 		how = "left the section of attempt %s at %v"
 	} else if e := &t.History.Events[x.left]; e.F == history.Acquire && e.Type == history.OK {
-		how = "got the lock by a try later than attempt %s at %v"
+		how = "got the lock in a try after attempt %s, at %v"
 	}
 	return capital(string(x.client)) + " " + sentence(how, x.of, t.Time(x.left)) +
 		sentence("; its key on %s, set at %v%s, is still there and %s.", server, set, why, x.stay(t))

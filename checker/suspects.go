@@ -47,8 +47,8 @@ func (t *judge) neededStory() string {
 	case t.known.Later && len(lines) == 1:
 		return sentence(" Without %s and the faults that strike later, it does not happen.", lines[0])
 	case t.known.Later:
-		return sentence(" It does not happen if any one of %s is removed together with the faults "+
-			"that strike later.", list(lines))
+		return sentence(
+			" It does not happen if any one of %s is removed together with the faults that strike later.", list(lines))
 	case len(lines) == 1:
 		return sentence(" It does not happen without %s.", lines[0])
 	case t.known.Either:

@@ -21,8 +21,8 @@ var ClientPause = register(definition{
 	possible: func(t *Targets) bool { return len(t.Redis) > 0 },
 	draw:     func(d Dice, f *Fault) { f.Target, f.For = d.Among(d.Targets().Redis), d.Pause() },
 
-	placement: Placement{Order: 14, Why: sameReason("which requests it delays depends on messages that are sent when " +
-		"it begins")},
+	placement: Placement{Order: 14, Why: sameReason(
+		"which requests it delays depends on the messages that are sent when it begins")},
 })
 
 func clientPause(s *striker, begin bool) sim.ServerFault {

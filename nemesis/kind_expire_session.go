@@ -27,6 +27,6 @@ var ExpireSession = register(definition{
 	possible: func(t *Targets) bool { return len(t.Sessions) > 0 },
 	draw:     func(d Dice, f *Fault) { f.Target = d.Among(d.Targets().Sessions) },
 
-	placement: Placement{Order: 12, Why: sameReason("when it takes effect depends on messages that are sent when it " +
-		"begins")},
+	placement: Placement{Order: 12, Why: sameReason(
+		"when it takes effect depends on the messages that are sent when it begins")},
 })

@@ -37,7 +37,7 @@ var FailOver = register(definition{
 	},
 
 	placement: Placement{Order: 11,
-		Why: sameReason("who takes over, and when, depends on messages that are sent when it begins"),
+		Why: sameReason("who takes over, and when, depends on the messages that are sent when it begins"),
 	},
 })
 

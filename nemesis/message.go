@@ -294,7 +294,7 @@ type AmbiguousError struct {
 
 // Error returns a message with the fault's line and two of the commands that match.
 func (e *AmbiguousError) Error() string {
-	return fmt.Sprintf("%s: %q fits %q and %q: write more of the intended one", e.Line, e.Name, e.Fits[0],
+	return fmt.Sprintf("%s: %q matches both %q and %q: write more of the one that you mean", e.Line, e.Name, e.Fits[0],
 		e.Fits[1])
 }
 

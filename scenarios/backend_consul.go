@@ -19,9 +19,9 @@ func init() {
 		Silence: func(s *Servers) time.Duration { return time.Duration(s.RaftMultiplier) * time.Second },
 		Settings: []format.Key[Servers]{
 			format.Number("raft-multiplier", func(s *Servers) *int { return &s.RaftMultiplier },
-				consul.DefaultMultiplier, 1, 10, "how many seconds members of a Consul cluster wait before they elect "+
-					"another leader; a leader that is cut off from the others resigns after half of that "+
-					"(performance.raft_multiplier)"),
+				consul.DefaultMultiplier, 1, 10,
+				"how many seconds members of a Consul cluster wait before they elect another leader; a "+
+					"leader that is cut off from the others resigns after half of that (performance.raft_multiplier)"),
 		},
 		Lasts: func(ttl time.Duration) time.Duration {
 			return consul.TTLMultiplier*ttl + consul.DefaultLockDelay + locks.ConsulRetry

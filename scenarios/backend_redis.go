@@ -32,17 +32,18 @@ var (
 	redisSettings = []format.Key[Servers]{
 		format.Choice("version", func(s *Servers) *string { return &s.Version },
 			"the commands and options that Redis has: `7.0` is 7.0.15; `8` is 8.4 according to its documentation, "+
-				"with DELEX and SET … IFEQ; `tair` is 7.0 with Tair's CAD and CAS. A version refuses what it does "+
-				"not have as the real one does. sim/redis/COMMANDS.md lists what is not simulated",
+				"with DELEX and SET … IFEQ; `tair` is 7.0 with Tair's CAD and CAS. "+
+				"A version refuses what it does not have as the real one does. "+
+				"sim/redis/COMMANDS.md lists what is not simulated",
 			format.Options("7.0", "8", "tair")...),
 		format.Number("replicas", func(s *Servers) *int { return &s.Replicas }, 0, 0, maxReplicas,
 			"the number of replicas of each master: redis-1-replica-1 …; with replicas, but without `cluster`, "+
 				"there is a Sentinel, sentinel-1, which promotes one when its master is down; clients follow it"),
 	}
 	clusterSettings = []format.Key[Servers]{
-		format.Switch("cluster", func(s *Servers) *bool { return &s.Cluster }, false, "the masters form a Redis "+
-			"Cluster: each serves a share of the keys, clients follow redirections, "+
-			"and a master that is down is replaced by a replica that the other masters elect"),
+		format.Switch("cluster", func(s *Servers) *bool { return &s.Cluster }, false,
+			"the masters form a Redis Cluster: each serves a share of the keys, clients follow redirections, "+
+				"and a master that is down is replaced by a replica that the other masters elect"),
 		format.Positive("node-timeout", func(s *Servers) *time.Duration { return &s.NodeTimeout },
 			redis.DefaultNodeTimeout, "how long a member of a Cluster must be silent before the others replace it, "+
 				"and how long a master that reaches only a minority goes on serving").Recurring(),
@@ -54,16 +55,16 @@ var (
 		format.Positive("min-replicas-max-lag", func(s *Servers) *time.Duration { return &s.MinReplicasMaxLag },
 			redis.DefaultMinReplicasMaxLag, "how old a replica's last acknowledgment may be; "+
 				"see `min-replicas-to-write`"),
-		format.Switch("semi-sync", func(s *Servers) *bool { return &s.SemiSync }, false, "replies to writes wait for "+
-			"one replica (Tair)"),
+		format.Switch("semi-sync", func(s *Servers) *bool { return &s.SemiSync }, false,
+			"replies to writes wait for one replica (Tair)"),
 		format.Positive("semi-sync-timeout", func(s *Servers) *time.Duration { return &s.SemiSyncTimeout },
 			redis.DefaultSemiSyncTimeout,
-			"after this time without a reply from a replica, the master stops waiting until a replica has caught up"),
+			"how long the master waits for a replica; after that it no longer waits, until a replica has caught up"),
 		format.Positive("down-after", func(s *Servers) *time.Duration { return &s.DownAfter }, redis.DefaultDownAfter,
 			"how long a master must be silent before the Sentinel replaces it").Recurring(),
 		format.Time("reconfigure-after", func(s *Servers) *time.Duration { return &s.ReconfigureAfter },
-			redis.DefaultReconfigureAfter, "how long a deposed master continues to "+
-				"serve once the Sentinel can reach it again"),
+			redis.DefaultReconfigureAfter,
+			"how long a deposed master continues to serve once the Sentinel can reach it again"),
 	}
 )
 
@@ -80,15 +81,16 @@ func checkRedis(f *file) {
 	place, given := f.inServers["node-timeout"]
 	switch {
 	case !s.Cluster && given:
-		f.Problem(place, "", "node-timeout is a setting of a Cluster: remove it, or write cluster: on")
+		f.Problem(place, "", "`node-timeout` is a setting of a Cluster: remove it, or write `cluster: on`")
 	case s.Cluster && s.N < leastMasters:
 		f.Problem(f.inServers["cluster"], "", "a Cluster needs at least %d masters, "+
-			"so that a majority is left when one fails: write redis: %d, or cluster: off", leastMasters, leastMasters)
+			"so that a majority is left when one fails: write `redis: %d`, or `cluster: "+
+			"off`", leastMasters, leastMasters)
 	}
 	for _, key := range ofSentinel {
 		if place, given := f.inServers[key]; given && s.Cluster {
 			f.Problem(place, "", "%s is a setting of the Sentinel, but a Cluster has no Sentinel: "+
-				"remove it, or write node-timeout", key)
+				"remove it, or use `node-timeout`", key)
 		}
 	}
 }
@@ -109,7 +111,7 @@ func checkReplicas(f *file) {
 	for _, k := range replicaSettings {
 		if place, given := f.inServers[k.Path]; given && s.Replicas == 0 &&
 			!(s.Cluster && slices.Contains(ofSentinel, k.Path)) {
-			f.Problem(place, "", "%s needs replicas, but there are none: give replicas", k.Path)
+			f.Problem(place, "", "`%s` needs replicas, but there are none: set `replicas` to 1 or more", k.Path)
 		}
 	}
 	if s.MinReplicasToWrite > s.Replicas && s.Replicas > 0 {

@@ -90,7 +90,7 @@ var Sections = []Section{
 	{"Several locks", []string{
 		"two-locks-opposite-order", "two-locks-same-order", "two-locks-hierarchy", "two-locks-with-timeout",
 		"lock-granularity"}},
-	{"The documents' code, as printed", []string{
+	{"Code as printed in the documents", []string{
 		"printed-setnx-wall-wait", "printed-setnx-constant-id", "printed-setnx-expire", "printed-set-nx-ex",
 		"printed-redlock-release-ends", "printed-redlock-hung-master", "printed-redlock-clock-step",
 		"printed-simple-lock-gives-up", "printed-simple-lock-late-release", "printed-redlock-class-retries",
@@ -126,7 +126,7 @@ func fileOf(name string) (path string, text []byte, err error) {
 			return path, text, nil
 		}
 	}
-	return "", nil, fmt.Errorf("the catalogue has no scenario %q: %w", name, fs.ErrNotExist)
+	return "", nil, fmt.Errorf("the catalog has no scenario %q: %w", name, fs.ErrNotExist)
 }
 
 // folders lists the folders that contain the catalog's files.

@@ -33,12 +33,12 @@ func TestTheDebateIsDecidedAsItSays(t *testing.T) {
 		case odds.MatchString(row["decided by"]):
 			checkOdds(t, row)
 		default:
-			checkRuns(t, scenarioOf(t, row["decided by"]), row["what comes out"])
+			checkRuns(t, scenarioOf(t, row["decided by"]), row["outcome"])
 		}
 		if who := row["who"]; who != "Kleppmann" && who != "Sanfilippo" && who != "both" && who != "Alibaba" {
 			t.Errorf("%s: who is %q?", row["argument"], who)
 		}
-		if row["judged"] == "" {
+		if row["judgment"] == "" {
 			t.Errorf("%s: nobody is judged", row["argument"])
 		}
 	}
@@ -64,8 +64,8 @@ func TestTheGuideHoldsWithItsSettings(t *testing.T) {
 			continue
 		}
 		s := scenarioOf(t, row["keep this test"])
-		for _, protocol := range regexp.MustCompile("`([a-z-]+)`").FindAllStringSubmatch(row["take"], -1) {
-			if p := string(s.Clients[0].Lock.Protocol); p != protocol[1] && !strings.Contains(row["take"], "`"+p+"`") {
+		for _, protocol := range regexp.MustCompile("`([a-z-]+)`").FindAllStringSubmatch(row["use"], -1) {
+			if p := string(s.Clients[0].Lock.Protocol); p != protocol[1] && !strings.Contains(row["use"], "`"+p+"`") {
 				t.Errorf("%s: %s is about %s", row["I need the lock"], s.Name, p)
 			}
 		}
@@ -81,7 +81,7 @@ func TestTheGuideHoldsWithItsSettings(t *testing.T) {
 			t.Errorf("%s: %v", row["I need the lock"], err)
 			continue
 		}
-		checkRuns(t, with, row["what comes out"])
+		checkRuns(t, with, row["outcome"])
 	}
 	if len(rows) < 10 {
 		t.Errorf("only %d needs", len(rows))
@@ -130,7 +130,7 @@ func checkOdds(t *testing.T, row map[string]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range strings.Split(row["what comes out"], "; ") {
+	for _, part := range strings.Split(row["outcome"], "; ") {
 		want := chance.FindStringSubmatch(part)
 		if want == nil {
 			t.Fatalf("%q is no chance", part)

@@ -73,11 +73,9 @@ func (f *file) fields() []field {
 	times := f.timeFields()
 	return []field{
 		{name: "name", required: true, read: save(&s.Name, f.Slug),
-			doc: doc{values: "lower-case letters, digits, `-`; at most 64", standard: "required", meaning: "the " +
-				"scenario's name"}},
+			doc: doc{values: "lower-case letters, digits, `-`; at most 64", standard: "required", meaning: "the scenario's name"}},
 		{name: "summary", read: save(&s.Summary, f.Prose),
-			doc: doc{values: "text", standard: "none", meaning: "a description of the situation for readers who do " +
-				"not know it"}},
+			doc: doc{values: "text", standard: "none", meaning: "a description of the situation for readers who do not know it"}},
 		{name: "source", read: save(&s.Source, f.Prose),
 			doc: doc{values: "text", standard: "none",
 				meaning: "where the situation is described: author, title and address of the document, or any text"}},
@@ -105,7 +103,8 @@ func (f *file) fields() []field {
 			f.inResource = mapping(f.Reader, n, "resource", f.resourceFields())
 		}},
 		{name: "overrides", read: func(n ast.Node) { f.overrides = n }, doc: doc{values: "mapping of client to mapping",
-			standard: "none", meaning: "settings of single clients that differ from the others'; see Overrides"}},
+			standard: "none", meaning: "settings of single clients that differ from those of the others; " +
+				"see Overrides"}},
 		{name: "faults", read: func(n ast.Node) { f.faults = n },
 			doc: doc{values: "list of lines", standard: "none", meaning: "the faults of the run; see Faults"}},
 		{name: "mix", fields: func() []field { return f.mixFields(&draw.Mix{}) }, read: func(n ast.Node) { f.mix = n }},
@@ -131,9 +130,9 @@ var timeKeys = []format.Key[Scenario]{
 		"the simulated time at which the run ends"),
 	format.Positive("bound", func(s *Scenario) *time.Duration { return &s.Bound }, 0,
 		"how long an uncontended acquire or release may take (fault-tolerance)").
-		Depending("the lock's TTL. " +
-			"Members may wait for a silent leader, so several members of ZooKeeper add `sync-limit` times " +
-			"`tick-time`, and Consul adds `raft-multiplier` seconds"),
+		Depending("the lock's TTL. Members may have to wait for a silent leader, " +
+			"so several members of ZooKeeper add `sync-limit` times `tick-time` to it, " +
+			"and Consul adds `raft-multiplier` seconds"),
 }
 
 // settle parses the settings that refer to clients and servers. It also checks what depends on several settings, and

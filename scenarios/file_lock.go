@@ -178,28 +178,29 @@ func (f *file) checkLock(l *lockSettings) {
 		}
 	}
 	if l.config.Abrupt && l.config.Patience == 0 {
-		refuse("retry.patience-ends", "without retry.patience, no acquire ever gives up: "+
-			"set retry.patience, or remove `patience-ends`")
+		refuse("retry.patience-ends", "without `retry.patience`, no acquire ever gives up: "+
+			"set `retry.patience`, or remove `patience-ends`")
 	}
 	if x := l.config.Extension; x != nil && !x.Background && x.Until != locks.EndsWithLast {
 		refuse("extension.until", "`until` says when a background keepalive ends, but with `in: "+
 			"steps` there is none: remove `until` or `in`")
 	}
 	if l.config.ReleaseOnFailure && l.config.Release == locks.ReleaseNothing {
-		refuse("release-on-failure", "with release: nothing, a client never deletes a key: "+
-			"remove `release-on-failure`, or write release: script")
+		refuse("release-on-failure", "with `release: nothing`, a client never deletes a key: "+
+			"remove `release-on-failure`, or write `release: script`")
 	}
 	if w := l.config.Wait; w != nil && s.masters() > 0 {
 		switch {
 		case w.ForReplicas() > s.Replicas:
-			refuse("wait", "`wait` needs %s, but there are %d", text.Count(w.ForReplicas(), "replica"), s.Replicas)
+			refuse("wait", "`wait` needs %s, "+
+				"but each master has %d", text.Count(w.ForReplicas(), "replica"), s.Replicas)
 		case w.Fsync == locks.MasterDisk:
-			refuse("wait.replicas", "with fsync: master, no replica is counted: remove `replicas`, or write fsync: "+
-				"all")
+			refuse("wait.replicas", "with `fsync: master`, no replica is counted: "+
+				"remove `replicas`, or write `fsync: all`")
 		}
 		if w.Fsync != locks.NoDisks && s.Persistence == store.None {
 			refuse("wait.fsync", "without persistence there is no file to sync: "+
-				"remove `fsync`, or set servers.persistence.append-fsync")
+				"remove `fsync`, or set `servers.persistence.append-fsync`")
 		}
 	}
 }
@@ -217,11 +218,11 @@ func (f *file) checkTasks(d *locks.Definition, l *lockSettings, w *Work, in form
 			format.Listed(locks.Taking("value-in", ""), "and"), d.Name)
 	case l.config.Wake == locks.WakeOnMessage || l.config.Wake == locks.WakeOnMessageTTL:
 		f.Problem(place, "", "a client's tasks would share one subscription, "+
-			"and each message on it wakes only one task: remove `tasks`, or write retry.wake: delay")
+			"and each message on it wakes only one task: remove `tasks`, or set `retry.wake` to `delay`")
 	}
 	if at, stated := l.given["value-in"]; stated && l.config.InObject && w.Tasks < 2 {
 		f.Problem(at, "", "only tasks of one client share a lock object: "+
-			"set work.tasks to 2 or more, or remove `value-in`")
+			"set `work.tasks` to 2 or more, or remove `value-in`")
 	}
 }
 
@@ -254,20 +255,20 @@ func (f *file) checkWork(l *lockSettings, w *Work, in format.Given) {
 	if place, ok := in["release-before-write"]; ok && w.ReleaseFirst && (w.Writes == 0 || w.Nested) {
 		f.Problem(place, "", "%s", map[bool]string{
 			true:  "with `nested`, the lock is released after the writes: remove `release-before-write` or `nested`",
-			false: "the work writes nothing: set writes to 1 or more, or remove `release-before-write`"}[w.Nested])
+			false: "the work writes nothing: set `writes` to 1 or more, or remove `release-before-write`"}[w.Nested])
 	}
 	f.checkTasks(d, l, w, in)
 	if x := l.config.Extension; x != nil && x.Until == locks.EndsWithFirst && !w.Nested {
 		if place, ok := l.given["extension.until"]; ok {
-			f.Problem(place, "", "without work.nested, the first release of a hold is also its last: "+
-				"set work.nested, or remove `until`")
+			f.Problem(place, "", "without `work.nested`, the first release of a hold is also its last: "+
+				"set `work.nested`, or remove `until`")
 		}
 	}
 	if !d.Expires {
 		refuse("check-validity", w.CheckValidity,
 			"%s gives a client no validity to check: remove `check-validity`, or use set-nx-px")
 		refuse("hold", w.HoldKind == HoldValidity,
-			"%s gives a client no validity that could end: write hold: forever, or use set-nx-px")
+			"%s gives a client no validity that could end: write `hold: forever`, or use set-nx-px")
 	}
 	if !d.Renews && d.Setting("extension") == nil {
 		refuse("stop-when-lost", !w.StopWhenLost, "nothing notifies a client of %s that its lock is lost: "+

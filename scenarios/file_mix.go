@@ -30,10 +30,9 @@ func (f *file) mixFields(m *draw.Mix) []field {
 				meaning: "how often each kind of fault is drawn relative to the others; " +
 					"a kind that is not listed is not drawn"}},
 		{name: "with", read: f.readAdditions,
-			doc: doc{values: "list of kinds of faults", standard: "none", meaning: "kinds that are drawn " +
-				"in addition to those of `weights`, each as often as the average kind in `weights`. " +
-				"Kinds that are off by default are drawn only if they are listed here or if one of `faults` " +
-				"is of that kind"}},
+			doc: doc{values: "list of kinds of faults", standard: "none", meaning: "kinds that are drawn in addition to those in `weights`, each as often as the average of those. " +
+				"Kinds that are " +
+				"off by default are drawn only if they are listed here or if one of `faults` is of that kind"}},
 		span("pause", &m.Pause, "TTL/100 to 3 × TTL", "how long pauses are"),
 		span("jump", &m.Jump, "TTL/100 to 3 × TTL", "how far clocks jump, forward or backward"),
 		span("delay", &m.Delay, "TTL/1000 to 3 × TTL", "how late messages are"),
@@ -46,9 +45,9 @@ func (f *file) mixFields(m *draw.Mix) []field {
 		{name: "forever", read: save(&m.Forever, f.Percent), doc: doc{values: "percentage", standard: "`10%`",
 			meaning: "the share of cuts and drifts that never end, and of stopped servers that do not restart"}},
 		{name: "aimed", read: save(&m.Aimed, f.Percent), doc: doc{values: "percentage", standard: "`50%`",
-			meaning: "among the faults that do not strike at a point, " +
-				"the share that targets something in the run without faults: " +
-				"a request or reply (each kind of request is equally likely), or the time of an event, " +
+			meaning: "of the faults that do not strike at a point, " +
+				"the share that is aimed at something that happens in the run without faults: " +
+				"at a request or reply (each kind of request is equally likely), or at the time of an event, " +
 				"of an expiry or of the end of a validity"}},
 		{name: "guided", read: save(&m.Guided, f.Percent), doc: doc{values: "percentage", standard: "`50%`",
 			meaning: "the share of plans that vary an earlier plan whose run came close to breaking a law; " +
@@ -58,15 +57,15 @@ func (f *file) mixFields(m *draw.Mix) []field {
 		{name: "points", read: func(n ast.Node) { f.readPoints(n, m) },
 			doc: doc{values: "list of points", standard: "all", meaning: "the points at which faults strike"}},
 		{name: "passes", read: save(&m.Passes, f.Whole(1, maxCount)),
-			doc: doc{values: "1 to 10000", standard: "`3`", meaning: "the last passing of a point at which a fault " +
-				"may strike: with 3, a client's first, second or third passing of the point"}},
+			doc: doc{values: "1 to 10000", standard: "`3`", meaning: "how often a client may have passed a point, " +
+				"at most, when a fault strikes there: " +
+				"with 3, faults strike when it passes the point for the first, second or third time"}},
 		{name: "messages", read: save(&m.Messages, f.Whole(1, nemesis.MaxNumber)), doc: doc{
 			values: "1 to 1000000", standard: "`12`",
-			meaning: "the highest number of a message or reply that a fault names; " +
-				"on each link, numbers count from the start of the run"}},
+			meaning: "the highest number of a message or reply that a fault may name; " +
+				"the messages of each link are numbered from the start of the run"}},
 		{name: "swarm", read: save(&m.Swarm, f.OnOff),
-			doc: doc{values: "switch", standard: "`on`", meaning: "each random plan uses only a random half of the " +
-				"kinds of faults"}},
+			doc: doc{values: "switch", standard: "`on`", meaning: "each random plan uses only a random half of the kinds of faults"}},
 		{name: "within", read: save(&f.scenario.Within, f.Millis), doc: doc{values: "whole milliseconds, at least 1ms",
 			standard: "see below", meaning: "the time after the start in which faults may strike"}},
 		{name: "without", read: func(n ast.Node) { f.readExclusions(n, m) },
@@ -101,8 +100,8 @@ func (f *file) readMix(names *nemesis.Names) {
 	targets := nemesis.TargetsOf(names)
 	for _, k := range nemesis.Kinds {
 		if place, given := in["with"]; given && slices.Contains(f.with, k.String()) && !targets.Has(k) {
-			f.Problem(place, "", "a fault of kind %s has nothing to strike on %s "+
-				"servers", k, f.scenario.Servers.Backend)
+			f.Problem(place, "",
+				"a fault of kind %s has nothing to strike on %s servers", k, f.scenario.Servers.Backend)
 		}
 	}
 	if _, err := draw.NewGenerator(m, *names, f.scenario.Limit); err != nil {

@@ -106,13 +106,13 @@ func (f *file) checkServers() {
 	for _, key := range backendNames() {
 		if place, given := f.inServers[key]; given {
 			if kinds++; kinds > 1 {
-				f.Problem(place, "", "servers names more than one kind: give one of %s",
+				f.Problem(place, "", "`servers` names more than one kind: keep one of %s",
 					strings.Join(backendNames(), ", "))
 			}
 		}
 	}
 	if kinds == 0 && f.serversAt != (format.Place{}) {
-		f.Problem(f.serversAt, "", "servers needs one of %s", strings.Join(backendNames(), ", "))
+		f.Problem(f.serversAt, "", "`servers` needs one of %s", strings.Join(backendNames(), ", "))
 	}
 	if kinds != 1 {
 		return
@@ -248,13 +248,15 @@ func nearestProcess(p sim.ProcessID, all []sim.ProcessID) string {
 
 var resourceKeys = []format.Key[ResourceConfig]{
 	format.Choice("fencing", func(c *ResourceConfig) *Fencing { return &c.Fencing },
-		"`on` refuses reads and writes with a token lower than the highest seen; `refuse-equal` refuses writes whose "+
-			"token is not higher than the last write's; both need a protocol with fencing tokens",
+		"`on` refuses reads and writes with a token lower than the highest seen; "+
+			"`refuse-equal` refuses writes whose token is not higher than the last write's; "+
+			"both need a protocol with fencing tokens",
 		format.Option[Fencing]{Word: "off", Value: FencingOff}, format.Option[Fencing]{Word: "on", Value: FencingOn},
 		format.Option[Fencing]{Word: "refuse-equal", Value: FencingRefuseEqual}).Showing("off"),
 	format.Choice("writes", func(c *ResourceConfig) *WriteMode { return &c.Writes },
-		"`blind`: the last write wins; `compare-and-set`: a write succeeds only if the value is still the one that "+
-			"the writer read; `idempotent`: each operation is applied once, and all clients run the same operations",
+		"`blind`: the last write wins; "+
+			"`compare-and-set`: a write succeeds only if the value is still the one that the writer read; "+
+			"`idempotent`: each operation is applied once, and all clients run the same operations",
 		format.Option[WriteMode]{Word: "blind", Value: BlindWrites},
 		format.Option[WriteMode]{Word: "compare-and-set", Value: CompareAndSet},
 		format.Option[WriteMode]{Word: "idempotent", Value: Idempotent}),

@@ -15,10 +15,11 @@ import (
 
 // workKeys are the settings in the "work" mapping, except those with their own parsing code.
 var workKeys = []format.Key[Work]{
-	format.Number("cycles", func(w *Work) *int { return &w.Cycles }, 1, 1, maxCount, "how many times a client "+
-		"acquires, works and releases"),
-	format.Number("tasks", func(w *Work) *int { return &w.Tasks }, 1, 1, maxTasks, "how many tasks (threads) of a "+
-		"client do this at the same time, with one lock object; only with locks on Redis"),
+	format.Number("cycles", func(w *Work) *int { return &w.Cycles }, 1, 1, maxCount,
+		"how many times a client acquires, works and releases"),
+	format.Number("tasks", func(w *Work) *int { return &w.Tasks }, 1, 1, maxTasks,
+		"how many tasks (threads) of a client do this at the same time, with one lock object; "+
+			"only with locks on Redis"),
 	format.Choice("take", func(w *Work) *Take { return &w.Take }, "with several `locks`: "+
 		"take all of them in each cycle, or one at random",
 		format.Option[Take]{Word: "all", Value: TakeAll}, format.Option[Take]{Word: "one", Value: TakeOne}),
@@ -26,8 +27,8 @@ var workKeys = []format.Key[Work]{
 	format.Number("writes", func(w *Work) *int { return &w.Writes }, 0, 0, maxCount,
 		"how many times the client reads the resource, computes and writes in each section; "+
 			"a client whose hold is shared does not write"),
-	format.Time("compute", func(w *Work) *time.Duration { return &w.Compute }, 0, "the time between a read and its "+
-		"write"),
+	format.Time("compute", func(w *Work) *time.Duration { return &w.Compute }, 0,
+		"the time between a read and its write"),
 	{Path: "hold", Form: format.Form{Kind: format.Duration, Words: []string{"validity", "forever"}},
 		Standard: format.Value{N: int64(100 * time.Millisecond)},
 		Meaning: "how long the section lasts after the writes; `validity`: " +
@@ -68,7 +69,7 @@ var (
 		func(d *time.Duration) *time.Duration { return d },
 		10*time.Millisecond, "client-2 starts this long after client-1, client-3 twice as long, and so on")}
 	startKeys = []format.Key[Work]{format.Spread("start", func(w *Work) *sim.Delay { return &w.Start }, sim.Delay{},
-		"when the client starts; only under overrides").Depending("the client's start according to stagger")}
+		"when the client starts; only under overrides").Depending("the start that `stagger` gives the client")}
 )
 
 // workFields returns the settings in the "work" mapping. The first one determines when clients start.
@@ -77,12 +78,13 @@ func (f *file) workFields(w *Work, s scope) []field {
 	t := table[Work]{Reader: f.Reader, name: "work", keys: workKeys, to: w, of: of}
 	all := table[time.Duration]{Reader: f.Reader, name: "work", keys: staggerKeys, to: &f.stagger, of: staggerOf}
 	begin := all.fields("")
-	other := field{name: "start", instead: "start belongs to one client, under overrides; use stagger for all"}
+	other := field{name: "start", instead: "`start` applies to one client and belongs under `overrides`; " +
+		"to delay all clients, use `stagger`"}
 	if s == oneClient {
 		one := table[Work]{Reader: f.Reader, name: "work", keys: startKeys, to: w, of: of}
 		begin = one.fields("")
 		other = field{name: "stagger",
-			instead: "stagger applies to all clients and belongs under work; to delay one client, use start"}
+			instead: "`stagger` applies to all clients and belongs under `work`; to delay one client, use `start`"}
 	}
 	return append(append(begin, t.fields("")...), other,
 		field{name: "locks", read: func(n ast.Node) { f.readLocks(n, w) },

@@ -14,7 +14,7 @@ func TestRemediesAskForNothingThatIsDone(t *testing.T) {
 	asks := map[history.Measure]string{history.Fencing: "Guard the data with a fencing token",
 		history.FsyncAlways:     "appendfsync always",
 		history.WaitForReplicas: "Send WAIT", history.Expiry: "Give every lock an expiry",
-		history.OwnerCheck:   "Delete only after comparing",
+		history.OwnerCheck:   "Delete only after checking",
 		history.ElapsedCheck: "Start counting the validity", history.DriftAllowance: "Subtract an allowance",
 		history.RandomRetry: "Retry after a random delay"}
 	named := map[history.Measure]int{}

@@ -259,8 +259,9 @@ func (f *starterFile) work() {
 	}
 	f.prose(
 		"  ",
-		"blind: the last write wins; compare-and-set: a write succeeds only if the value is still the one that the "+
-			"writer read; idempotent: each operation is applied once",
+		"blind: the last write wins; "+
+			"compare-and-set: a write succeeds only if the value is still the one that the writer read; "+
+			"idempotent: each operation is applied once",
 	)
 	f.line("  #writes: blind")
 }

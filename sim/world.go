@@ -69,8 +69,8 @@ const (
 )
 
 // errEndless reports that a run exceeds eventLimit or instantLimit.
-var errEndless = errors.New("sim: the run has more than 5,000,000 events, or 200,000 at one instant: make the run " +
-	"shorter or its periods longer, or look for a client that loops without sleeping")
+var errEndless = errors.New("sim: the run has more than 5,000,000 events, or 200,000 at one instant: " +
+	"make the run shorter or its periods longer, or look for a client that loops without sleeping")
 
 // World is one simulated run. Reset makes it ready for the next run and keeps allocated memory. It is not safe for
 // concurrent use.

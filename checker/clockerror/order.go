@@ -127,8 +127,8 @@ func Effects(t *trace.Trace, violated bool, _ int) string {
 		}
 		g, s := &t.Grants[n], &seen[lock]
 		if other := s.mayBeLater(t, g); e.Op == history.Write && other != "" {
-			return fmt.Sprintf("The grants of %s and %s were made at nearly the same time, and %s took effect "+
-				"first. ", g.Process, other, other) + clockReason(t, other, g.Process)
+			return fmt.Sprintf("The grants of %s and %s were made at nearly the same time, "+
+				"and %s took effect first. ", g.Process, other, other) + clockReason(t, other, g.Process)
 		}
 		s.asked.add(g.Process, t.Since(g)+off(t, g.Process))
 		s.token = max(s.token, g.Token)

@@ -335,8 +335,7 @@ func overlap(t *trace.Trace, what string, sections bool) string {
 		}
 		p, q := processOf(t, spans, a), processOf(t, spans, b)
 		if a.seen < min(a.to, b.from) {
-			return fmt.Sprintf("%s was recorded until %v, and ", p, history.Time(a.seen)) +
-				fmt.Sprintf(unknown[sections], q, history.Time(b.from)) + "."
+			return fmt.Sprintf(unknown[sections], p, history.Time(a.seen), q, history.Time(b.from))
 		}
 		by := min(a.seen, b.seen) - b.from
 		how := "overlap by " + time.Duration(by).String()
@@ -352,9 +351,10 @@ func overlap(t *trace.Trace, what string, sections bool) string {
 // unknown contains the clauses that say what is unknown about a critical section (key true) or a lease (key false) that
 // was in progress when the record of its process ended.
 var unknown = map[bool]string{
-	true: "was inside a critical section then; it is not known whether it was still inside when %s entered at %v",
-	false: "its lease had not ended then; it is not known whether it had been released when " +
-		"%s was granted a lease at %v",
+	true: "%s was recorded until %v, and was inside a critical section then; " +
+		"it is not known whether it was still inside when %s entered at %v.",
+	false: "%s was recorded until %v, and its lease had not ended then; " +
+		"it is not known whether it had been released when %s was granted a lease at %v.",
 }
 
 func processOf(t *trace.Trace, spans []trace.Span, x *interval) history.Process {
@@ -364,13 +364,12 @@ func processOf(t *trace.Trace, spans []trace.Span, x *interval) history.Process 
 // clockReason completes an explanation. It says that the order of two events is unknown because of the clocks of their
 // processes.
 func clockReason(t *trace.Trace, p, q history.Process) string {
-	const noOrder = "so it is not known which came first."
 	a, b := off(t, p), off(t, q)
 	if a == b {
-		return fmt.Sprintf("Their clocks may be off by %v each, %s", a.Duration(), noOrder)
+		return fmt.Sprintf("Their clocks may be off by %v each, so it is not known which came first.", a.Duration())
 	}
-	return fmt.Sprintf("The clock of %s may be off by %v and that of %s by %v, %s", p, a.Duration(), q, b.Duration(),
-		noOrder)
+	return fmt.Sprintf("The clock of %s may be off by %v and that of %s by %v, so it is not known which came first.",
+		p, a.Duration(), q, b.Duration())
 }
 
 // Windows explains why it is uncertain whether the windows of any lock overlap. It returns "" if an overlap is certain,

@@ -61,8 +61,9 @@ func Records(t *trace.Trace, violated bool, at int) string {
 		}
 		for _, m := range ended[unit] {
 			if m.at < t.History.Header.Seen[e.Process] && late >= m.at-off(t, m.process) {
-				return fmt.Sprintf("%s was recorded until %v, and %s, which holds keys with it, recorded a change at "+
-					"%v; what changed in between is not known.", m.process, m.at, e.Process, e.Time)
+				return fmt.Sprintf(
+					"%s was recorded until %v, and %s, which holds keys with it, recorded a change at %v; "+
+						"what changed in between is not known.", m.process, m.at, e.Process, e.Time)
 			}
 		}
 		seen[unit].add(e.Process, late)
@@ -78,8 +79,8 @@ func holdsEnd(t *trace.Trace, violated bool, at int) string {
 		e := &t.History.Events[c.At]
 		if t.LooksAtOwner(c) && c.By != c.Owner && (!violated || e.Index == at) {
 			return fmt.Sprintf("Another attempt changed the key of %s at %v, "+
-				"and it is not certain whether that hold had ended by "+
-				"then. ", c.Owner, e.Time) + clockReason(t, e.Process, t.ProcessOf(c.Owner))
+				"and it is not certain whether that hold had ended by then. ",
+				c.Owner, e.Time) + clockReason(t, e.Process, t.ProcessOf(c.Owner))
 		}
 	}
 	return ""

@@ -241,7 +241,7 @@ func (h *Header) wrong() error {
 	}
 	if len(h.Seen) > 0 && h.ClockError == 0 {
 		return errors.New("\"seen\" requires \"clock_error\": " +
-			"without it, all events were recorded by one clock until the end")
+			"without it, all events are recorded by one clock until the end")
 	}
 	return nil
 }
@@ -504,7 +504,7 @@ func (e *Event) wrongCheck() error {
 	case e.By == "" && !e.Checked.IsScore():
 		return errors.New("\"checked\" says what a request looked at: state in \"by\" whose request it was")
 	case e.Checked.String() == "":
-		return fmt.Errorf("checked %d is none of nothing, presence, value, lapse, watched, score, early-score",
+		return fmt.Errorf("checked is %d, which is none of: nothing, presence, value, lapse, watched, score, early-score",
 			e.Checked)
 	}
 	return nil

@@ -26,8 +26,8 @@ func wholeNumber[T ~int | ~int64](key string, v any) (T, error) {
 		whole = rest == big.Exact
 	case float64:
 		if v == math.Trunc(v) && math.Abs(v) > exact {
-			return 0, fmt.Errorf("%s %s may have been rounded: write it as a whole number, without a decimal point "+
-				"or exponent", key, show(v))
+			return 0, fmt.Errorf("%s %s may have been rounded: "+
+				"write it as a whole number, without a decimal point or exponent", key, show(v))
 		}
 		whole = v == math.Trunc(v)
 		n.SetInt64(int64(v))

@@ -105,8 +105,9 @@ func (p *Part) mergeable(first *Part) error {
 	h := &p.History.Header
 	switch {
 	case h.ClockError == 0:
-		return fmt.Errorf("%s does not state its clock's error, so its events cannot be ordered relative to those "+
-			"of another machine: add \"clock_error\" (ns) to its header, or --clock-error", p.Name)
+		return fmt.Errorf("%s does not state its clock's error, "+
+			"so its events cannot be ordered relative to those of another machine: "+
+			"add \"clock_error\" (ns) to its header, or --clock-error", p.Name)
 	case (h.Start == 0) != (first.History.Header.Start == 0):
 		with, without := p, first
 		if h.Start == 0 {

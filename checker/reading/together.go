@@ -42,7 +42,7 @@ func Together(files []*File, o Options) (h *history.History, notes []string, err
 			return nil, nil, fmt.Errorf("%s: %w", f.Name, err)
 		}
 		if f.Cut != "" {
-			notes = append(notes, fmt.Sprintf("%s is cut off, and was judged up to there: %s.", f.Name, f.Cut))
+			notes = append(notes, fmt.Sprintf("%s is cut off and was judged only up to that point: %s.", f.Name, f.Cut))
 		}
 		if f.Untimed {
 			untimed = append(untimed,
@@ -79,7 +79,7 @@ func ofRegisters(h *history.History) error {
 
 func (l removed) notes() (notes []string) {
 	if l.Releases > 0 {
-		notes = append(notes, fmt.Sprintf("Releases that failed released nothing and are left out: %d.", l.Releases))
+		notes = append(notes, fmt.Sprintf("Releases that failed had no effect and are left out: %d.", l.Releases))
 	}
 	if l.Nested > 0 {
 		notes = append(notes, fmt.Sprintf("Nested acquires, by an owner that already held the lock, are left out: %d.",

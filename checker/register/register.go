@@ -82,8 +82,9 @@ func (t *reader) judge(f *checker.Finding) {
 		if len(parts) > 1 {
 			each = fmt.Sprintf(" on each of the %d registers", len(parts))
 		}
-		f.Outcome, f.Explanation = checker.Holds, fmt.Sprintf("Some order of the operations%s explains everything "+
-			"that was read: %d took effect, %d of them read, and %d more may have taken effect.",
+		f.Outcome, f.Explanation = checker.Holds, fmt.Sprintf(
+			"Some order of the operations%s explains everything that was read: "+
+				"%d took effect, %d of them read, and %d more may have taken effect.",
 			each, took, read, len(t.operations)-took)
 	}
 }

@@ -95,7 +95,7 @@ func OneIn(t testing.TB, n uint32) {
 func FullOnly(t testing.TB) {
 	t.Helper()
 	if !Full() {
-		t.Skip("only at full size: FENCEPOST_FULL=1")
+		t.Skip("skipped unless at full size: set FENCEPOST_FULL=1 to run it")
 	}
 }
 
@@ -175,11 +175,11 @@ func GoldenPart(t testing.TB, path, name, got string) {
 	want, after, ends := strings.Cut(rest, end)
 	switch {
 	case !begins || !ends:
-		t.Fatalf("%s has no marks of %s", path, name)
+		t.Fatalf("%s has no marks for %s", path, name)
 	case *Update:
 		Write(t, path, before+begin+got+end+after)
 	case got != want:
-		t.Errorf("%s differs between the marks of %s (go test -update rewrites it; read the diff). Got:\n%s",
+		t.Errorf("%s differs between the marks for %s (go test -update rewrites it; read the diff). Got:\n%s",
 			path, name, got)
 	}
 }

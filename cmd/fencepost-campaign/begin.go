@@ -63,8 +63,8 @@ func (r *request) register(c *cobra.Command) {
 		"with --verify: number of assignments of network delays to try (default 2, or 1 with several faults)")
 	f.BoolVar(&r.options.Orders, "orders", false, "with --verify: also try two other orders of simultaneous messages")
 	f.BoolVar(&r.options.AllEnds, "all-ends", false,
-		"with --verify: with several faults, add the next fault to all runs of the earlier ones, "+
-			"not only to distinct runs")
+		"with --verify: with several faults, continue from all ends of an earlier fault, "+
+			"even if some lead to the same events")
 	f.BoolVar(&r.options.Requests, "requests", false,
 		"with --verify: try each possible fault alone, in the run that --seed selects, with that run's delays")
 	f.BoolVar(&r.options.KeepFaults, "keep-faults", false,

@@ -20,7 +20,7 @@ import (
 type report struct{ output.Frame }
 
 func (r *report) register(c *cobra.Command) {
-	r.Register(c, ", and its other pages next to it")
+	r.Register(c, ", with its other pages in the same folder")
 	c.Flags().BoolVar(&r.All, "all", false, "report every finding in full, even those that do not fit on the screen")
 	c.Flags().StringVar(&r.Out, "out", "", "keep the campaign and its report in `DIR` (default _runs/campaign-NAME)")
 }
@@ -107,8 +107,9 @@ func (j *job) reopen(ctx context.Context, to console) (open bool, err error) {
 	}
 	for _, s := range d.Progress().Stages {
 		if n := s.Lacking(); n > 0 {
-			to.notice(fmt.Sprintf("since the campaign ended, the server has lost or damaged %s of the %s positions of "+
-				"%s: these are run again", text.Grouped(int(n)), text.Grouped(int(s.Size)), s.Name))
+			to.notice(fmt.Sprintf(
+				"since the campaign ended, the server has lost or damaged %s of the %s positions of %s: "+
+					"these are run again", text.Grouped(int(n)), text.Grouped(int(s.Size)), s.Name))
 			return true, j.Reopen(ctx)
 		}
 	}

@@ -177,8 +177,9 @@ func (b *begun) invite(embedded bool) {
 	b.notice(fmt.Sprintf("this process runs the server of campaign %s; workers join with: "+
 		"fencepost campaign work --out %s", b.name, output.Word(filepath.Clean(b.report.Out))))
 	if b.access.Listen != "" {
-		b.notice(fmt.Sprintf("it listens at %s; to join from another machine, copy %s there so that only you can "+
-			"read it, and run: fencepost campaign work --access %s", b.access.Shown(),
+		b.notice(fmt.Sprintf(
+			"it listens at %s; to join from another machine, copy %s there so that only you can read it, and run: "+
+				"fencepost campaign work --access %s", b.access.Shown(),
 			output.Word(filepath.Join(storeIn(b.report.Out), access.FileName)), access.FileName))
 	}
 }

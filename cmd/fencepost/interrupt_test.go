@@ -335,7 +335,7 @@ func TestAnInterruptedAgreementReportsItsRows(t *testing.T) {
 		number(r.doc["failed"]) || r.doc["interrupted"] != true {
 		t.Errorf("%s", r.text)
 	}
-	if len(rows) > 1 && object(rows[1])["failed"] != "interrupted: the run is not judged" {
+	if len(rows) > 1 && object(rows[1])["failed"] != "interrupted: the run was not judged" {
 		t.Errorf("%s", r.text)
 	}
 	r.isMarked(t, false, false)

@@ -119,8 +119,8 @@ func newList() *cobra.Command {
 	f := output.Frame{}
 	c := &cobra.Command{
 		Use:   "list [PATTERN]",
-		Short: "List the scenarios of the catalogue and their expected outcomes",
-		Long: `Lists the scenarios of the catalogue. A pattern selects those whose name, section, summary or
+		Short: "List the scenarios of the catalog and their expected outcomes",
+		Long: `Lists the scenarios of the catalog. A pattern selects those whose name, section, summary or
 expectation contains it, ignoring case. A pattern with * (any text) or ? (any character) selects by
 name.`,
 		Example: `  fencepost list

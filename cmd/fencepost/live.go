@@ -69,9 +69,9 @@ client of the scenario's protocol. A pause is a SIGSTOP, a crash a kill -9.
 	c.Flags().StringVar(&j.client, "client", "",
 		"start `CMD` in a shell for each client\n(default: the scenario's own protocol)")
 	c.Flags().StringVar(&j.servers, "servers", servers.Simulated, "what the lock servers are: simulated; redis, "+
-		"etcd or\nzookeeper, which it starts; or `ADDRESSES` of Redis servers of yours,\nHOST:PORT,HOST:PORT; "+
+		"etcd or\nzookeeper, which it starts; or `ADDRESSES` of your own Redis servers,\nHOST:PORT,HOST:PORT; "+
 		"with passwords, env:VARIABLE or file:PATH holds\nthem, as redis://[USER]:PASSWORD@HOST:PORT/DATABASE")
-	c.Flags().BoolVar(&j.both, "agree", false, "run the named scenarios of the catalogue (default: all), both\n"+
+	c.Flags().BoolVar(&j.both, "agree", false, "run the named scenarios of the catalog (default: all), both\n"+
 		"simulated and in real time on real servers, and compare the\n"+
 		"verdicts; --servers selects the scenarios of one kind of server")
 	output.Workers(c, &j.workers, "with --agree: number of scenarios to run at once")

@@ -34,7 +34,7 @@ that are in no folder; explore --resume runs these. No seed may be in two folder
 			return m.run()
 		},
 	}
-	m.Register(c, ", and other pages next to it")
+	m.Register(c, ", with other pages in the same folder")
 	c.Flags().BoolVar(&m.All, "all", false, "report each finding of explorations in full")
 	c.Flags().StringVar(&m.Out, "out", "", "write the merged result to `DIR` (default: the folder of an undivided run)")
 	return c

@@ -16,7 +16,7 @@ import (
 )
 
 // porcupineViews ends the description of --html for commands that write the page of a single run.
-const porcupineViews = ", with porcupine's own views next to it"
+const porcupineViews = ", with porcupine's own views in the same folder"
 
 // register registers the flags that "fencepost run" and "fencepost replay" share.
 func (j *job) register(c *cobra.Command) {

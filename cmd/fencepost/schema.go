@@ -17,6 +17,6 @@ import (
 // described lists the JSON objects that the commands print with --json.
 var described = slices.Concat(single.Described, search.Described, verify.Described, sweep.Described, compare.Described,
 	corpus.Described, advise.Described, agree.Described, []document.Described{
-		{Commands: []string{"list"}, Object: listingJSON{}, Is: "the catalogue"},
+		{Commands: []string{"list"}, Object: listingJSON{}, Is: "the catalog"},
 		{Commands: []string{"version"}, Object: builtFrom{}, Is: "what the program was built from"},
 	})

@@ -22,7 +22,7 @@ func textOf(name string) ([]byte, error) {
 	}
 	s, err := scenarios.Named(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("the catalogue has no scenario %s%s", name,
+		return nil, fmt.Errorf("the catalog has no scenario %s%s", name,
 			output.DidYouMean(output.Meant(name, shown())...))
 	}
 	if err != nil {
@@ -35,7 +35,7 @@ func newShow() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show NAME|format|schema",
 		Short: "Print a scenario's file, the format's reference or the JSON Schema",
-		Long: `Prints the file of a scenario of the catalogue, which you can save and edit. "show format"
+		Long: `Prints the file of a scenario of the catalog, which you can save and edit. "show format"
 prints the reference of the format, and "show schema" the JSON Schema of what --json prints.`,
 		Example: `  fencepost show kleppmann-gc-pause > my-lock.yaml
   fencepost show format

@@ -71,8 +71,8 @@ Ctrl-C ended it first, or if a promise is undecided.`,
 	output.Count(c, &o.Delays, "delays", 0, 1, 0,
 		"number of assignments of network delays to try (default 2, or 1 with several faults)")
 	f.BoolVar(&o.Orders, "orders", false, "also try two other orders of simultaneous messages")
-	f.BoolVar(&o.AllEnds, "all-ends", false, "with several faults, "+
-		"add the next fault to all runs of the earlier ones, not only to distinct runs")
+	f.BoolVar(&o.AllEnds, "all-ends", false, "with several faults, continue from all ends of an earlier fault, "+
+		"even if some lead to the same events")
 	f.BoolVar(&o.Requests, "requests", false,
 		"try each possible fault alone, in the run that --seed selects, with that run's delays")
 	f.BoolVar(&o.KeepFaults, "keep-faults", false, "keep the scenario's own faults in every run")

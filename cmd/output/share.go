@@ -23,7 +23,7 @@ const (
 )
 
 // Usage is the usage text of the flag --shard.
-const Usage = "run only share `I/N` of the seeds, such as 2/5, to be merged; /5 takes I from $" + jobIndex +
+const Usage = "run only share `I/N` of the seeds, such as 2/5, for a later merge; /5 takes I from $" + jobIndex +
 	"; without the flag, $" + bazelIndex + " and $" + bazelTotal + " apply"
 
 // Of parses the value of the flag. If the value is empty, it reads the share from the environment of a test runner.

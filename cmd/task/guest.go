@@ -71,8 +71,8 @@ func hasGo(folder string) bool {
 }
 
 // ClientUsage is the usage text of the flag that names the program.
-const ClientUsage = "run the program `CMD` as each client, in virtual time, on Linux;\nfencepost live -h describes " +
-	"its input and what it reports"
+const ClientUsage = "run the program `CMD` as each client, in virtual time, on Linux;\n" +
+	"fencepost live -h describes its input and what it reports"
 
 // OpenWith is like OpenTest. But if client is given, OpenWith opens a scenario in which each client is a process that
 // runs the command client, until the Guest is closed.

@@ -25,7 +25,7 @@ func OpenFrom(dir, name string) (*scenarios.Scenario, error) {
 	}
 	s, err := scenarios.Load(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is neither a scenario of the catalogue nor a file%s", name,
+		return nil, fmt.Errorf("%s is neither a scenario of the catalog nor a file%s", name,
 			output.DidYouMean(output.Meant(name, scenarios.Names())...))
 	}
 	return s, err

@@ -76,8 +76,8 @@ func (j *Sweep) Settle(s *scenarios.Scenario) (err error) {
 		}
 	}
 	if len(j.Asked.Vary) == 0 {
-		return fmt.Errorf("sweep needs something to vary, such as --vary lock.ttl=1s..10s/1s\nsee: fencepost " +
-			"sweep -h")
+		return fmt.Errorf("sweep needs something to vary, such as --vary lock.ttl=1s..10s/1s\n" +
+			"see: fencepost sweep -h")
 	}
 	for _, text := range j.Asked.Vary {
 		axis, err := j.Subject.Axis(text)

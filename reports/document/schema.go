@@ -50,8 +50,7 @@ func definitions() object {
 	return object{
 		"law":     object{"enum": LawNames(append(slices.Clone(checker.Laws), checker.Linearizability))},
 		"outcome": object{"enum": outcomes},
-		"verdict": object{"enum": verdicts(), "description": "how the outcome compares with what the scenario " +
-			"expects; if the scenario expects nothing, held or broken"},
+		"verdict": object{"enum": verdicts(), "description": "how the outcome compares with what the scenario expects; if the scenario expects nothing, held or broken"},
 		"event": object{"type": "object", "required": []string{"index", "time", "process", "type", "f"},
 			"description": "an event of the history, in the same form as in history.jsonl"},
 		"measure": object{"type": []string{"number", "null"}, "description": "null without a value"},
@@ -76,7 +75,7 @@ func Schema(all []Described) ([]byte, error) {
 		"$id":     "https://github.com/fencepost-sim/fencepost/schema/1",
 		"title":   "What the commands of Fencepost print with --json",
 		"description": "Times are simulated times, in nanoseconds if the name ends in _ns. " +
-			"A later edition of the schema has another number.",
+			"Each new edition of the schema has a new number.",
 		"type": "object", "required": []string{"schema", "command"}, "oneOf": list, "$defs": s.defs,
 	}, "", " ")
 	if s.err != nil {

@@ -141,8 +141,8 @@ func Restart() Story {
 		Remedy:      "keep a restarted node away for longer than the longest TTL, or persist with fsync always"}
 	lease, mutual := broken, broken
 	lease.Law, mutual.Law = checker.LeaseExclusion, checker.MutualExclusion
-	return t.story("restart-forgets", "A node restarts empty while only a bare quorum of nodes has the lock's "+
-		"key.", []string{crash},
+	return t.story("restart-forgets",
+		"A node restarts empty while only a bare quorum of nodes has the lock's key.", []string{crash},
 		lease, mutual)
 }
 

@@ -33,7 +33,7 @@ func (t *table) legend(p *text.Writer, hidden int) {
 	if signs = append(signs, "▸ witness"); !registers {
 		tooMany := "! two inside"
 		if n := t.lanes.permits(); n > 1 {
-			tooMany = fmt.Sprintf("! more than %d inside", n)
+			tooMany = fmt.Sprintf("! more than %d inside at once", n)
 		}
 		signs = append(signs, tooMany)
 	}

@@ -72,8 +72,9 @@ var confirmations = []confirmation{
 		changes: []string{"lock.token: own-node", "lock.read-token: in-step",
 			"servers.persistence.append-fsync: always", "lock.value: per-acquire and lock.resource-version: compared",
 			"lock.protocol: etcd"}},
-	{text: "Let a client take the lock by setting a key that expires (SET NX PX), and not by taking out an element: " +
-		"if the client that took it out fails or misses the answer, nobody puts it back.", reason: librariesOnly},
+	{text: "Let a client take the lock by setting a key that expires (SET NX PX), " +
+		"and not by taking an element out of a list: " +
+		"if the client that took it fails or misses the reply, nobody puts it back.", reason: librariesOnly},
 	{text: "The checker knows no remedy against this.", none: true, reason: "it asks for no change"},
 	{text: "Start counting the validity before the first request, and refuse the lock if none of it is left.",
 		changes: []string{"lock.elapsed-check: on"}},
@@ -96,15 +97,15 @@ var confirmations = []confirmation{
 	{text: "Set maxmemory-policy to noeviction on the lock's servers: then a server without free memory refuses new " +
 		"keys and removes none. Or give the lock its own servers with enough memory.",
 		apply: sparing(nemesis.EvictKey)},
-	{text: "Let no person and no program delete the keys of locks or run FLUSHALL and FLUSHDB: deny this with an " +
-		"ACL, and let a stuck lock expire.", apply: sparing(nemesis.DeleteKey, nemesis.Flush)},
+	{text: "Do not let any person or program delete the keys of locks, or run FLUSHALL or FLUSHDB: " +
+		"forbid this with an ACL, and let a stuck lock expire.", apply: sparing(nemesis.DeleteKey, nemesis.Flush)},
 	{text: "Before deleting the key of a lock, stop its holder.", apply: sparing(nemesis.DeleteKey)},
 	{text: "Or use a service whose leases run on a monotonic clock.", changes: []string{"lock.protocol: etcd"}},
 	{text: "After waiting, check that the client's lease is still valid before returning the lock.",
 		changes: []string{"lock.recheck: on"}},
-	{text: "Delete only after comparing the owner, in one step: a script, CAD, or DELEX IFEQ.",
+	{text: "Delete only after checking the owner, in one step: a script, CAD, or DELEX IFEQ.",
 		changes: []string{"lock.release: script", "lock.holders: own-lease"}},
-	{text: "Delete the key, or the owner's member of it, only after comparing the owner, in one script.",
+	{text: "Delete the key, or the owner's member of it, only after checking the owner, in one script.",
 		changes: []string{"lock.release: script", "lock.holders: own-lease"}},
 	{text: "Give each attempt its own random value, and delete the key, or the owner's member of it, only after " +
 		"comparing it, in one script.",
@@ -140,19 +141,20 @@ var confirmations = []confirmation{
 		changes: []string{"lock.protocol: set-nx-px and restart delay"}},
 	{text: "Compare the whole owner value when deleting the key: the script compares only a part of it.",
 		reason: seenOnly},
-	{text: "Set the key only if there is none (NX), or after comparing the owner, in one step.",
+	{text: "Set the key only if there is none (NX), or after checking the owner, in one step.",
 		changes: []string{"lock.reentrant: counted", "lock.holders: own-lease"}},
 	{text: "Give each try its own random value: then a late request of an earlier try finds no key that it owns.",
 		reason: seenOnly},
-	{text: "Set a timeout far below the TTL for each dial, each request (including the one for a session) and each " +
-		"wait for a message, and then ask again.", reason: seenOnly},
+	{text: "Set a timeout far below the TTL for each dial, " +
+		"each request (including the one for a session) and each wait for a message, " +
+		"and ask again after it.", reason: seenOnly},
 	{text: "What would help depends on how the lock works, which the history does not show.", reason: seenOnly},
 	{text: "Or let the resource accept a write only if the value is still the one that the writer read " +
 		"(compare-and-set).",
 		changes: []string{"resource.writes: compare-and-set"}},
 	{text: "Simulate the same plan, which shows the cause: real members do not report why a key disappears.",
 		reason: "simulated runs know the cause"},
-	{text: "Consider the lock acquired only if the servers said so: an error or a missing answer is a no.",
+	{text: "Consider the lock acquired only if the servers said so: an error or a missing reply counts as a no.",
 		reason: librariesOnly},
 	{text: "Let each acquire set its own key, and only if there is none: without a key, no server can refuse the " +
 		"lock to another client.", reason: librariesOnly},
@@ -165,7 +167,7 @@ var confirmations = []confirmation{
 	{text: "Or limit the work to the time that is left of the lease.",
 		apply: boundedWork},
 	{text: "Delete only the key of the lock.", reason: "no client of a scenario flushes"},
-	{text: "Extend a lock only after comparing the owner, in one step: a script, or CAS.",
+	{text: "Extend a lock only after checking the owner, in one step: a script, or CAS.",
 		changes: []string{"lock.extension.mode: checked", "lock.holders: own-lease"}},
 	{text: "Extend a held lock by a compare-and-expire script, never by acquiring it again, and stop working once " +
 		"the key is given up.",
@@ -236,11 +238,11 @@ var confirmations = []confirmation{
 		"request without an answer may have been carried out.", reason: librariesOnly},
 	{text: "When a try times out, delete its key and stop extending it: the server may still have set the key.",
 		reason: librariesOnly},
-	{text: "Stop renewing a lock before releasing it, and then release it: nobody else gets the lock while it is " +
-		"renewed.", reason: librariesOnly},
+	{text: "Stop renewing a lock before you release it: " +
+		"while it is renewed, nobody else can get it.", reason: librariesOnly},
 	{text: "Let a key expire after the TTL that its users expect, and no later.", reason: librariesOnly},
-	{text: "Let each client's liveness key exist for as long as its lease: extend it while the lock is " +
-		"held.", reason: librariesOnly},
+	{text: "Make each client's liveness key last as long as its lease: " +
+		"extend the key while the lock is held.", reason: librariesOnly},
 	{text: "List the keys again when the watched key is already gone, and when a watch may have been lost with its " +
 		"connection: nothing else tells the client that it is first in line.", reason: librariesOnly},
 	{text: "Delete the key only when the work that it guards has ended: no timer and no other task may release it " +
@@ -251,9 +253,9 @@ var confirmations = []confirmation{
 		"the next task to acquire the lock overwrites it.", changes: []string{"lock.value-in: call"}},
 	{text: "Give every lock an expiry, in the same command that sets it (SET NX PX).",
 		changes: []string{"lock.protocol: set-nx-px"}},
-	{text: "The lock expires by itself: a client must wait for it longer than the expiry.",
+	{text: "The lock expires by itself: let a client wait for it for longer than the expiry.",
 		changes: []string{"lock.retry.count: none"}},
-	{text: "Release on every server, also after an attempt that did not succeed.",
+	{text: "Release on every server, even after an attempt that did not succeed.",
 		changes: []string{"lock.release-on-failure: on"}},
 	{text: "Limit the work in the section by a timeout, and then release: " +
 		"the lock is renewed for as long as its client lives.",
@@ -262,9 +264,9 @@ var confirmations = []confirmation{
 		"deadline, the retry period and the timeout of a request: without a deadline it does not notice that its " +
 		"lease is over.",
 		apply: renewDeadline},
-	{text: "Never extend a lock by less than is left of it: another holder of the same key, or one that does not get " +
+	{text: "Never extend a lock by less time than it has left: another holder of the same key, or one that does not get " +
 		"the answer, counts on the longer lease.", changes: []string{"lock.holders: own-lease"}, apply: longExtension},
-	{text: "Never extend a lock by less than is left of it: if such an extension fails on some servers, it shortens " +
+	{text: "Never extend a lock by less time than it has left: if such an extension fails on some servers, it shortens " +
 		"the lock on the others.", apply: longExtension},
 	{text: "Cap the number of extensions of one hold.", changes: []string{"lock.extension.limit: 3"}},
 	{text: "Before asking for a lock again, release any earlier hold on it: delete the client's key, or stop working " +
@@ -297,9 +299,11 @@ var confirmations = []confirmation{
 	{text: "Run three members: the others still have what one of them loses.",
 		changes: []string{"servers.etcd: 3", "servers.zookeeper: 3", "servers.kubernetes: 3",
 			"servers.consul: 3"}},
-	{text: "Let requests time out only after far more than a round trip, and make the lease far longer than that: " +
-		"these requests are slow without any fault.", apply: fastNetwork},
-	{text: "Let requests time out only after far more than a round trip, because these are slow without any fault. " +
+	{text: "Set the timeout of requests to much more than a round trip, " +
+		"and make the lease far longer than the timeout: " +
+		"these requests are slow even without faults.", apply: fastNetwork},
+	{text: "Set the timeout of requests to much more than a round trip, " +
+		"because these requests are slow even without faults. " +
 		"Ask again when the holder's lease must be over, because a lost message wakes nobody.", apply: fastAndAwake},
 	{text: "Let WAIT require no more replicas than are left when one is lost: if it requires all of them, nobody " +
 		"gets the lock then.", changes: []string{"lock.wait.replicas: 1"}},
@@ -324,9 +328,9 @@ var confirmations = []confirmation{
 		changes: []string{"lock.release: script", "lock.extension.mode: checked"}},
 	{text: "After an acquire that failed, undo what it may have done before asking again: delete its key, or the " +
 		"hold that it counted.", reason: librariesOnly},
-	{text: "Start a deadline before each request that renews the lock, " +
-		"and tell its holder when the deadline has passed, whether or not the servers answer.", reason: librariesOnly},
-	{text: "Compare the owner on the master, not on a replica, whose data may be out of date.",
+	{text: "Set a deadline before each request that renews the lock, and when the deadline has passed, " +
+		"tell the holder that the lock is lost, whether or not the servers have answered.", reason: librariesOnly},
+	{text: "Check the owner on the master, not on a replica, whose data may be out of date.",
 		reason: librariesOnly},
 	{text: "Record the servers' key-set and key-gone events, and which servers each grant counted. Then check again.",
 		reason: "it is about what others recorded"},

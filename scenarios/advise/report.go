@@ -188,7 +188,7 @@ func (a *Report) untried() string {
 	if n := a.Seeds - a.Explored; !a.Own && n > 0 {
 		left = append(left, fmt.Sprintf("%s of %s", text.Grouped(n), text.CountGrouped(a.Seeds, "random plan")))
 	} else if len(a.Broken) == 0 {
-		left = append(left, "runs of the lock as it is")
+		left = append(left, "runs of the unchanged lock")
 	}
 	if n := a.UntriedSingles; n > 0 {
 		left = append(left, text.Count(n, "change"), "all pairs")
@@ -254,7 +254,7 @@ func (a *Report) nearest(t *Tried) string {
 	}
 	for _, l := range t.Left {
 		if !slices.Contains(laws, string(l)) {
-			but = append(but, string(l)+" is not seen to hold")
+			but = append(but, string(l)+" was not shown to hold")
 		}
 	}
 	if t.GivesUp {

@@ -96,7 +96,7 @@ func TestConclusionsAgreeWithTheTable(t *testing.T) {
 		{name: "what is left undecided", left: []checker.Law{checker.TokenOrder},
 			want: "No change and no pair keeps every promise. The closest is: lock.ttl to 9s. It keeps " +
 				"mutual-exclusion, in 20 runs under these faults and 2,100 under new faults of the same kinds; but " +
-				"token-order is not seen to hold."},
+				"token-order was not shown to hold."},
 	} {
 		best := &Tried{Changes: []Change{{Key: "lock.ttl", Value: "9s"}}, Given: trial(20),
 			Elsewhere: trial(c.elsewhere), Fresh: trial(2100), Mended: []checker.Law{mutual}, New: c.anew,

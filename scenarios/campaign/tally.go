@@ -22,7 +22,7 @@ type Counts struct {
 	Unchecked int `json:"unchecked"`
 	NotRun    int `json:"not_run,omitempty" doc:"runs skipped because of an interruption, if their number is known"`
 	// Excused is the number of Violated runs in which no cause breaks a promise (see checker.Promise).
-	Excused int `json:"not_promised,omitempty" doc:"number of violated runs in which nothing that is promised was broken"`
+	Excused int `json:"not_promised,omitempty" doc:"number of violated runs in which no promise was broken"`
 }
 
 // Count adds the outcome of one run.

@@ -287,7 +287,7 @@ func (p *proof) leftBehind(m []string) string {
 		switch m[2] {
 		case "gave up":
 			return e.F == history.Acquire && e.Type != history.Invoke && e.Type != history.OK
-		case "got the lock by a try later than":
+		case "got the lock in a try after":
 			return e.F == history.Acquire && e.Type == history.OK && string(e.Attempt) != m[3]
 		}
 		return string(e.Attempt) == m[3] &&

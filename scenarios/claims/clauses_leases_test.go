@@ -239,7 +239,7 @@ func (p *proof) workedOn(m []string) string {
 			if e.Type != history.Invoke {
 				return mismatch(i > s.Release, "the write was answered before the release")
 			}
-			if !at(e.Time, m[3]) || (i > s.Release) != strings.HasPrefix(m[2], "and") {
+			if !at(e.Time, m[3]) || (i > s.Release) != strings.HasPrefix(m[2], ", and") {
 				return "the write was not called then"
 			}
 			if i > s.Release {

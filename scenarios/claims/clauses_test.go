@@ -13,20 +13,20 @@ var clauses = []clause{
 		`left \(([^()]+)\)((?:(?:, | and )WHO, inside since TIME, had not yet left \([^()]+\))*)`, (*proof).entered),
 	says(`COUNT inside, with COUNT permits`, (*proof).permitted),
 	says(`COUNT leases at once, with COUNT permits`, (*proof).permitted),
-	says(`(?:never more than|The lock has) COUNT (?:of one lock at once|permits)`, (*proof).permits),
+	says(`(?:never more than|The lock has) COUNT (?:of the same lock at once|permits)`, (*proof).permits),
 	says(`the key of WHO on NAMED, set at TIME, was still there when the key of WHO was set at TIME`,
 		(*proof).sideBySide),
 	says(`WHO (was granted the lock|had its lease of) LOCK (?:extended )?at TIME although the lease of WHO ran from `+
 		`TIME to TIME`, (*proof).twoLeases),
-	says(`They counted no server in common \((NAME) ([^;]+); (NAME) ([^)]+)\)`, (*proof).noServerInCommon),
+	says(`The two grants counted no server in common \((NAME) ([^;]+); (NAME) ([^)]+)\)`, (*proof).noServerInCommon),
 	says(`NAMED had one key for both grants, set by WHO at TIME: it gave NAMED the lock at TIME, and again at TIME`,
 		(*proof).oneKey),
 	says(`The lease of WHO had ended at TIME`, (*proof).leaseEnded),
 	says(`Its lease had ended at TIME`, (*proof).writersLease),
 	says(`It had called release at TIME`, (*proof).writerReleased),
 	says(`WHO had called release at TIME`, (*proof).releaseCalled),
-	says(`The writer called release at TIME, (and the write only at|before its write, sent at) TIME`+
-		`(?:, was answered)?`, (*proof).workedOn),
+	says(`The writer called release at TIME(, and sent the write only at|, before it got a reply to the write that it had `+
+		`sent at) TIME`, (*proof).workedOn),
 
 	// phrases about how a key was removed
 	says(`(the extension of )?the key of WHO on NAMED (expired|had expired|was deleted|was overwritten|was flushed|`+
@@ -87,16 +87,17 @@ var clauses = []clause{
 	says(`NAMED crashed at TIMEFAULTS; its key on NAMED, set at TIME, is still there and (?:never expires|(?:is|was) due `+
 		`to expire at TIME)`, (*proof).leftKey),
 	says(`NAMED, the last to hold it, crashed at TIME`, (*proof).diedLast),
-	says(`NAMED (gave up|left the section of|got the lock by a try later than) attempt ([^ ]+) at TIME; its key on `+
+	says(`NAMED (gave up|left the section of|got the lock in a try after) attempt ([^ ,]+),? at TIME; its key on `+
 		`NAMED, set at TIMEFAULTS, is still there and `+stays, (*proof).leftBehind),
-	says(`The key that an earlier try of NAMED set on NAMED at TIMEFAULTS is still there and `+stays+`; NAMED still waits`,
+	says(`The key that an earlier try of NAMED set on NAMED at TIMEFAULTS is still there and `+stays+`; NAMED is still `+
+		`waiting`,
 		(*proof).leftByItself),
 	says(`The key of NAMED on NAMED, set at TIME, has been first in line since TIME, but NAMED still waits and has `+
 		`not taken its turn`, (*proof).missedTurn),
 
 	// phrases about operations that took too long
 	says(`The (acquire|release) of LOCK by NAMED, called at TIME, (?:[^,(]+?)(?:TIME)?(?: later)?(?: \([^)]*\))?, `+
-		`although (.+?) up and reachable all the time and nobody else held or tried the lock; it should succeed `+
+		`although (.+?) up and reachable all the time and nobody else held or requested the lock; it should have succeeded `+
 		`within TIME`, (*proof).slow),
 	says(`A key of NAMED itself, set at TIME on NAMED, was still there`, (*proof).ownKey),
 	says(`Its key on NAMED (had been gone since|was still there, last extended at|was still there, last set at) TIME`,

@@ -64,7 +64,8 @@ func (n *Necessity) Story(s *Story) {
 		if !slices.ContainsFunc(places, func(i int) bool { return stays(i) || neededTogether(i, all, stays) }) {
 			f := s.Plan.Faults[places[0]]
 			stays(places[0])
-			n.wrongs.Add(fmt.Sprintf("in vain, %s: %s by %s names a %s", whose, s.Law, s.Cause, f.Kind), s, "%s", f)
+			n.wrongs.Add(fmt.Sprintf("in vain (%s): the explanation of %s by %s names an unnecessary %s", whose,
+				s.Law, s.Cause, f.Kind), s, "%s", f)
 		}
 	}
 	if len(named) == 0 {
@@ -89,26 +90,27 @@ func (n *Necessity) trials(s *Story, named []int) {
 		for i := range s.Plan.Faults {
 			same := m[1] == s.Plan.Faults[i].Recorded()
 			if f := n.judgeWithout(s, s.Plan.Seed, i); same && f.By(s.Cause) != nil && !n.repeated(s, i) {
-				n.wrongs.Add("it comes about without that fault alone", s, "%s", m[1])
+				n.wrongs.Add("the violation occurs even without the fault that it is said to need", s, "%s", m[1])
 			}
 		}
 	}
 	for _, t := range s.Trials {
 		switch {
 		case t.Needed && t.Outcome == checker.Violated && t.Cause == s.Cause && len(t.Others) == 0:
-			n.wrongs.Add("otherwise, by the same cause", s, "%s", t)
+			n.wrongs.Add("a trial calls the violation another one, although it has the same cause", s, "%s", t)
 		case len(t.Faults) != 1:
 		case t.Needed && t.Outcome != checker.Violated && len(named) == 0:
-			n.wrongs.Add("tried, needed and not named", s, "%s", t)
+			n.wrongs.Add("a trial found the fault necessary, but the explanation names no fault", s, "%s", t)
 		case !t.Needed && names(t.Faults[0]):
-			n.wrongs.Add(fmt.Sprintf("tried, not needed and named: %s by %s", s.Law, s.Cause), s, "%s", t)
+			n.wrongs.Add(fmt.Sprintf("%s by %s: the explanation names a fault that its trial found unnecessary",
+				s.Law, s.Cause), s, "%s", t)
 		}
 	}
 }
 
 // aloneSentence matches the sentence of an explanation that says that the violation does not occur without a given
 // fault.
-var aloneSentence = regexp.MustCompile(`It does not come about without "([^"]*)"`)
+var aloneSentence = regexp.MustCompile(`It does not happen without "([^"]*)"`)
 
 // repeated reports whether the ith fault of the plan has the same text in a history as another fault of the plan.
 func (n *Necessity) repeated(s *Story, i int) bool {
@@ -125,14 +127,16 @@ func (n *Necessity) names(s *Story) [][]int {
 		line := s.History.Events[at].Value
 		if rest = strings.ReplaceAll(rest, line, ""); !slices.ContainsFunc(s.Plan.Faults,
 			func(f nemesis.Fault) bool { return f.Recorded() == line }) {
-			n.wrongs.Add(fmt.Sprintf("not of the plan: %s by %s", s.Law, s.Cause), s, "%s", line)
+			n.wrongs.Add(fmt.Sprintf("%s by %s: the finding lists a fault that is not in the plan",
+				s.Law, s.Cause), s, "%s", line)
 		}
 	}
 	for _, i := range longestFirst(s.Plan.Faults) {
 		if line := s.Plan.Faults[i].Recorded(); strings.Contains(rest, line) {
 			rest = strings.ReplaceAll(rest, line, "")
 			named = append(named, []int{i})
-			n.wrongs.Add(fmt.Sprintf("in words alone: %s by %s", s.Law, s.Cause), s, "%s", line)
+			n.wrongs.Add(fmt.Sprintf("%s by %s: the explanation names a fault that the finding does not list",
+				s.Law, s.Cause), s, "%s", line)
 		}
 	}
 	return named
@@ -172,8 +176,9 @@ func (n *Necessity) unnamed(s *Story, later []int) {
 			with, without = with+broken(s.Plan.Seed+1+seed), without+broken(s.Plan.Seed+1+seed, i)
 		}
 		if with >= without+leastDifference {
-			n.wrongs.Add(fmt.Sprintf("missing: %s by %s does not name a %s", s.Law, s.Cause, f.Kind), s,
-				"%s: broken in %d of %d runs with it, in %d without", f, with, otherSeeds, without)
+			n.wrongs.Add(fmt.Sprintf("missing: the explanation of %s by %s does not name the necessary %s", s.Law, s.Cause,
+				f.Kind), s, "%s: the law is broken in %d of %d runs with this fault, and in %d without it", f, with,
+				otherSeeds, without)
 			return
 		}
 	}

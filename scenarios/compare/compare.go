@@ -46,7 +46,8 @@ const (
 // model lists the assumptions on which the figures are based.
 var model = []string{
 	"Each message travels " + delay +
-		", each way. A Redis server that fsyncs each second replies before the data is on disk; an fsync takes 1 ms, " +
+		", each way. A Redis server that fsyncs every second replies before the data is on disk; " +
+		"an fsync takes 1 ms, " +
 		"as it does on the members of etcd, ZooKeeper and Consul, which fsync before they acknowledge a write. " +
 		"Commands take no time on a server.",
 	"All times here are round trips multiplied by the stated delay: compare the rows, not the milliseconds. " +
@@ -54,9 +55,10 @@ var model = []string{
 		"The article's ops/s, for which it states no conditions, need many locks at once, " +
 		"and the limits of a server under that load are not modeled.",
 	"All clients are careful. " +
-		"They renew their lock, whose TTL is 10 s, after each third of it, check the remaining validity before " +
-		"each read and write, and stop when the validity has run out or the lock is lost. " +
-		"A polled lock is tried again after " + retry + "; Kubernetes' leader renews each second, " +
+		"The TTL is 10 s. They renew their lock whenever a third of that has passed, " +
+		"check the remaining validity before each read and write, " +
+		"and stop when the validity has run out or the lock is lost. " +
+		"A polled lock is tried again after " + retry + "; Kubernetes' leader renews every second, " +
 		"and a waiting client looks again after 1 to 2.2 s. " +
 		"Consul's client renews its session every 5 s.",
 }

@@ -47,7 +47,7 @@ var (
 
 // contenders are the rows of the comparison.
 var contenders = []Contender{
-	{Name: "redis", Title: "Redis", Text: "SET NX PX on one Redis.", Servers: "redis: 1",
+	{Name: "redis", Title: "Redis", Text: "SET NX PX on a single Redis server.", Servers: "redis: 1",
 		Lock:  "protocol: set-nx-px, " + renewed,
 		Nodes: []string{"redis-1"}, Struck: "redis-1", Most: []string{"redis-1"}},
 	{Name: "replica", Title: "Redis, replica", Text: "The same with one asynchronous replica, " +
@@ -59,29 +59,30 @@ var contenders = []Contender{
 		Servers: "redis: 1, replicas: 1", Lock: "protocol: set-nx-px, wait: {timeout: 100ms}, " + renewed,
 		Nodes: []string{"redis-1", "redis-1-replica-1", "sentinel-1"}, Struck: "redis-1",
 		Spare: []string{"redis-1"}, Most: pair},
-	{Name: "cluster", Title: "Redis Cluster", Text: "SET NX PX on a Redis Cluster of three masters with one replica " +
-		"each.",
+	{Name: "cluster", Title: "Redis Cluster", Text: "SET NX PX on a Redis Cluster of three masters with one replica each.",
 		Servers: cluster, Lock: "protocol: set-nx-px, " + renewed, Nodes: members, Struck: "redis-2",
 		Spare: []string{"redis-2"}, Most: slotOwners},
 	{Name: "cluster-wait", Title: "Cluster, WAIT 1", Text: "The same with WAIT 1 after the SET; " +
 		"the client acts on the reply of WAIT.",
 		Servers: cluster, Lock: "protocol: set-nx-px, wait: {timeout: 100ms}, " + renewed, Nodes: members,
 		Struck: "redis-2", Spare: []string{"redis-2"}, Most: slotOwners},
-	{Name: "fenced", Title: "Redis, fenced", Text: "SET NX PX and INCR of a token counter, in one script on one Redis.",
+	{Name: "fenced", Title: "Redis, fenced", Text: "SET NX PX and INCR of a token counter, " +
+		"in one script on a single Redis server.",
 		Servers: "redis: 1", Lock: "protocol: fenced, " + renewed,
 		Nodes: []string{"redis-1"}, Struck: "redis-1", Tokens: true, Most: []string{"redis-1"}},
 	{Name: "fair", Title: "Redis, fair", Text: "A queue on a single Redis server; " +
 		"the first client in line gets the lock.",
 		Servers: "redis: 1", Lock: "protocol: fair, " + renewed,
 		Nodes: []string{"redis-1"}, Struck: "redis-1", Most: []string{"redis-1"}},
-	{Name: "hash", Title: "Redis, reentrant", Text: "A hash on one Redis, " +
+	{Name: "hash", Title: "Redis, reentrant", Text: "A hash on a single Redis server, " +
 		"in which the owner's field counts its holds, as in Redisson's RLock.",
 		Servers: "redis: 1", Lock: "protocol: hash-counter, " + renewed,
 		Nodes: []string{"redis-1"}, Struck: "redis-1", Most: []string{"redis-1"}},
-	{Name: "read-write", Title: "Redis, read-write", Text: "A read-write lock on one Redis; all clients write.",
+	{Name: "read-write", Title: "Redis, read-write", Text: "A read-write lock on a single Redis server; " +
+		"all clients write.",
 		Servers: "redis: 1", Lock: "protocol: read-write, " + renewed,
 		Nodes: []string{"redis-1"}, Struck: "redis-1", Most: []string{"redis-1"}},
-	{Name: "semaphore", Title: "Redis, semaphore", Text: "A semaphore on one Redis, with one permit.",
+	{Name: "semaphore", Title: "Redis, semaphore", Text: "A semaphore on a single Redis server, with one permit.",
 		Servers: "redis: 1", Lock: "protocol: semaphore, permits: 1, " + renewed,
 		Nodes: []string{"redis-1"}, Struck: "redis-1", Most: []string{"redis-1"}},
 	{Name: "redlock", Title: "Redlock", Text: "Five masters, asked one after another; all five grant the lock.",
@@ -96,8 +97,9 @@ var contenders = []Contender{
 		Text: "Five masters, asked all at once; all five grant the lock.", Claimed: "redlock", Servers: "redis: 5",
 		Lock: "protocol: redlock, contact: parallel, " + renewed, Nodes: numbered("redis", 5), Struck: "redis-3",
 		Spare: two, Most: three},
-	{Name: "redlock-bare", Title: "Redlock, 3 of 5", Text: "Five masters, asked one after another; two cannot be " +
-		"reached, so all of the other three must grant the lock.", Claimed: "redlock", Servers: "redis: 5",
+	{Name: "redlock-bare", Title: "Redlock, 3 of 5", Text: "Five masters, asked one after another; " +
+		"two cannot be reached, so all of the other three must grant the lock.",
+		Claimed: "redlock", Servers: "redis: 5",
 		Lock: "protocol: redlock, " + renewed, Nodes: numbered("redis", 5), Struck: "redis-3", Spare: two, Most: three,
 		CutOff: []string{"redis-4", "redis-5"}},
 	{Name: "etcd", Title: "etcd", Text: "A key with a lease on three members; only two of them know of the lock, " +
@@ -158,7 +160,7 @@ var troubles = []Trouble{
 		Text: "The wall clock of a server that the lock depends on jumps ahead by 30 s."},
 	{Name: "power", Title: "power",
 		Text: "A server that the lock depends on loses power and is back immediately; " +
-			"Redis fsyncs each second, as it does by default."},
+			"Redis fsyncs every second, as it does by default."},
 	{Name: "power-always", Title: "power+",
 		Text: "A server that the lock depends on loses power and is back immediately. " +
 			"It fsyncs before each reply, as etcd and ZooKeeper always do."},
@@ -168,10 +170,10 @@ var troubles = []Trouble{
 	{Name: "partition", Title: "cut off",
 		Text: "The holder is cut off from all lock servers for 30 s, and its work takes longer than its lease."},
 	{Name: "evict", Title: "evicted",
-		Text: "A Redis that the lock depends on runs out of memory and evicts the lock's key. " +
+		Text: "A Redis server that the lock depends on runs out of memory and evicts the lock's key. " +
 			"An operator who deletes the key does the same."},
 	{Name: "flush", Title: "flushed",
-		Text: "An operator removes all keys from a Redis that the lock depends on (FLUSHALL)."},
+		Text: "An operator removes all keys from a Redis server that the lock depends on (FLUSHALL)."},
 	{Name: "minority", Title: "minority", Liveness: true,
 		Text: "A minority of the servers, or the master of a pair, is gone for good. " +
 			"A waiting client should get the lock."},

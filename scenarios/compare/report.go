@@ -46,9 +46,9 @@ func (r *Report) Document() *document.Document {
 // signs explains the marks that the report uses.
 var signs = document.Facts{
 	{Name: "✓ ✗ ± ? –", Value: "held in every run; broken in every run; broken in some runs; " +
-		"never broken, but in some runs undecided or unchecked; not tried"},
+		"never broken, but undecided or unchecked in some runs; not tried"},
 	{Name: "survived", Value: string(checker.ResourceSafety) + " held in every run. " +
-		"It is the first mark of each cell, and the only colored one"},
+		"Its mark is the first in each cell, and the only colored one"},
 	{Name: "with fencing", Value: "the resource refuses a fencing token lower than the highest it has seen. " +
 		"A lock without this row gives no tokens"},
 }
@@ -70,7 +70,7 @@ func (r *Report) suite() document.Suite {
 			if cell.Absent == "" {
 				data := cell.Laws.Of(checker.ResourceSafety)
 				s.Cases = append(s.Cases, document.Case{Group: l.Name, Name: cell.Scenario.Name,
-					Message: fmt.Sprintf("compared, not judged: the data was kept in %d of %d runs", data.Holds,
+					Message: fmt.Sprintf("compared, not judged: the data was safe in %d of %d runs", data.Holds,
 						r.Seeds-data.NotRun)})
 			}
 		}

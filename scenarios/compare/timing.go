@@ -183,8 +183,8 @@ func (s *stopwatch) read(h *history.History) {
 func (s *stopwatch) expectation() string {
 	nanos := func(seconds float64) int64 { return int64(math.Round(seconds * 1e9)) }
 	count := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
-	return fmt.Sprintf("expect:\n  mutual-exclusion: holds\n  metrics:\n    lock_acquisition_time_p50: %dns..%dns\n  "+
-		"  messages_per_acquire: %s..%s\n",
+	return fmt.Sprintf("expect:\n  mutual-exclusion: holds\n"+
+		"  metrics:\n    lock_acquisition_time_p50: %dns..%dns\n    messages_per_acquire: %s..%s\n",
 		nanos(s.median.least), nanos(s.median.most), count(s.asks.least), count(s.asks.most))
 }
 

@@ -82,7 +82,7 @@ var mutants = []Mutant{
 
 	{"uncounted", "reentrant", "the inner release of a nested acquire frees the lock", "go-zero 1338",
 		edits(set("lock.reentrant", "uncounted")), soon, breaks(leases)},
-	{"setex-overwrites", "reentrant", "re-entering overwrites a new owner", "redisson 84",
+	{"setex-overwrites", "reentrant", "acquiring the lock again overwrites a new owner", "redisson 84",
 		edits(set("lock.reentrant", "overwrite")), late, breaks(leases, owners)},
 
 	{"any-answer", "renewed", "an extension of an expired key reports success", "go-redsync 38",
@@ -121,8 +121,8 @@ var mutants = []Mutant{
 	{"fenced-del", "fenced", "deletes the key with DEL, whoever holds the lock", "",
 		edits(set("lock.release", "del")), soon, breaks(owners)},
 
-	{"silent-reacquire", "fenced-renewed", "an extension acquires the lock again after a gap", "redis-semaphore " +
-		"175, redlock-rb 36",
+	{"silent-reacquire", "fenced-renewed", "an extension acquires the lock again after a gap",
+		"redis-semaphore 175, redlock-rb 36",
 		edits(set("lock.extension.mode", "or-acquire")), later, breaks(data)},
 	{"fenced-unowned-expire", "fenced-renewed", "extends a key without comparing its owner", "",
 		edits(set("lock.extension.mode", "expire")), later, breaks(owners)},
@@ -203,8 +203,8 @@ var mutants = []Mutant{
 	{"uncapped", "redlock-extended", "extends forever", "",
 		edits(set("lock.extension.limit", "none")), soon, breaks(progress)},
 
-	{"restart-at-once", "redlock-delayed-restart", "a server without persistence restarts immediately", "go-redsync " +
-		"186",
+	{"restart-at-once", "redlock-delayed-restart", "a server without persistence restarts immediately",
+		"go-redsync 186",
 		edits(admit("crash of servers, restart within 2100ms")), late, breaks(leases)},
 	{"clean-restart-at-once", "redlock-delayed-restart", "a server without persistence restarts immediately", "",
 		edits(admit("shut down, restart within 2100ms")), late, breaks(leases)},

@@ -220,8 +220,9 @@ func (r *Rare) explanation() string {
 		if ofMessage(s.Fault) {
 			places = "messages"
 		}
-		faults = append(faults, fmt.Sprintf("%s (it breaks the promise at %d of %d %s of the run; random faults of "+
-			"its kind break it in %d of %d tries)", s.Fault, s.Places.Broke, s.Places.Tried, places, s.Drawn.Broke,
+		faults = append(faults, fmt.Sprintf("%s (it breaks the promise at %d of %d %s of the run; "+
+			"random faults of its kind break it in %d of %d tries)",
+			s.Fault, s.Places.Broke, s.Places.Tried, places, s.Drawn.Broke,
 			s.Drawn.Tried))
 	}
 	return fmt.Sprintf("Needs %s: %s. With %d of %d other seeds, the same plan breaks the promise.",

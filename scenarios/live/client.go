@@ -221,9 +221,9 @@ func (k *client) unfinished() string {
 	for _, lock := range slices.Sorted(maps.Keys(k.holds)) {
 		switch k.holds[lock].step {
 		case acquiring:
-			return fmt.Sprintf("while it was acquiring %s: report FAILED first", lock)
+			return fmt.Sprintf("before it reported FENCEPOST ACQUIRED %s or FENCEPOST FAILED %[1]s", lock)
 		case acquired, releasing:
-			return fmt.Sprintf("although it had not reported RELEASED for %s", lock)
+			return fmt.Sprintf("before it reported FENCEPOST RELEASED %s", lock)
 		}
 	}
 	return ""
@@ -248,11 +248,12 @@ func (k *client) strangers() string {
 		return ""
 	}
 	if k.caller != nil {
-		return fmt.Sprintf(" (connections to its ports that were opened by a process outside of its process group, "+
-			"or did not give the password of FENCEPOST_RESOURCE, and were refused: %d)", n)
+		return fmt.Sprintf(" (connections to its ports were refused: %d; "+
+			"each was opened by a process outside of its process group, "+
+			"or did not give the password of FENCEPOST_RESOURCE)", n)
 	}
-	return fmt.Sprintf(" (connections to its ports that did not give the password of the URLs in its environment, "+
-		"and were refused: %d; give the client's library the whole URL)", n)
+	return fmt.Sprintf(" (connections to its ports were refused: %d; "+
+		"they did not give the password of the URLs in its environment: give the client's library the whole URL)", n)
 }
 
 // fails ends the run because of an error of the client.

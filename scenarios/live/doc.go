@@ -95,7 +95,7 @@ library that is given a host and a port must send AUTH PASSWORD itself; without,
 The members of etcd and ZooKeeper ask for no password: they serve the client's process group.
 
 It reports by commands to the resource and waits for each answer, +OK, before it goes on, which may
-take as long as a pause: without time-out and without retries.
+take as long as a pause: without timeout and without retries.
   FENCEPOST ACQUIRING lock                   before it asks for the lock
   FENCEPOST ACQUIRED lock attempt            when it has it, before its work; may end in
       [TOKEN n] [VALIDITY ms]                its fencing token, and what is left of its lease

@@ -212,9 +212,9 @@ func TestHostileClients(t *testing.T) {
 		{"status 3", nothing, "client-1 ended with exit status 3 before its first report, which is FENCEPOST " +
 			"ACQUIRING lock\nit printed:\nout of disk"},
 		{"no password", nothing, "client-1 ended with exit status 1 before its first report, which is FENCEPOST " +
-			"ACQUIRING lock (connections to its ports that did not give the password of the URLs in its environment, " +
-			"and were refused: 1; give the client's library the whole URL)\nit printed:\n-NOAUTH"},
-		{"no password, silently", nothing, "within 3s of its start (connections to its ports that did not give"},
+			"ACQUIRING lock (connections to its ports were refused: 1; they did not give the password of the URLs in its " +
+			"environment: give the client's library the whole URL)\nit printed:\n-NOAUTH"},
+		{"no password, silently", nothing, "within 3s of its start (connections to its ports were refused: "},
 		{"one of our own", nothing, "unknown report: FENCEPOST OWN"},
 		{"releases first", nothing, "FENCEPOST RELEASING lock comes before any FENCEPOST ACQUIRING lock"},
 		{"no such lock", nothing, `locks is not one of its locks: FENCEPOST_LOCK_1 … are ["lock"]`},
@@ -222,17 +222,17 @@ func TestHostileClients(t *testing.T) {
 		{"elsewhere", nothing, "reports to redis-1: reports go to FENCEPOST_RESOURCE"},
 		{"reads first", nothing, "it uses the resource of lock but has not reported ACQUIRED"},
 		{"acquires twice", early, "FENCEPOST ACQUIRING lock comes after ACQUIRING: it may follow RELEASED. " +
-			"Does its library say again what is not answered soon?"},
+			"Does its library repeat a request that is not answered promptly?"},
 		{"another", early, "FENCEPOST RELEASING lock w names a lock that it does not hold: it has acquired lock as v"},
 		{"floods", early, "floods the resource: it sends commands without waiting for the replies"},
-		{"ends inside", crashed, "client-1 ended although it had not reported RELEASED for lock, so it counts as " +
+		{"ends inside", crashed, "client-1 ended before it reported FENCEPOST RELEASED lock, so it counts as " +
 			"crashed"},
 		{"ends unnoticed", crashed,
-			"client-1 ended although it had not reported RELEASED for lock, so it counts as crashed"},
-		{"throws inside", crashed, "client-1 ended with exit status 7 although it had not reported RELEASED"},
-		{"is killed inside", crashed, "client-1 was ended by signal 9 (killed) although it had not reported RELEASED"},
-		{"ends asking", crashed, "client-1 ended while it was acquiring lock: report FAILED first: it counts " +
-			"as crashed"},
+			"client-1 ended before it reported FENCEPOST RELEASED lock, so it counts as crashed"},
+		{"throws inside", crashed, "client-1 ended with exit status 7 before it reported FENCEPOST RELEASED"},
+		{"is killed inside", crashed, "client-1 was ended by signal 9 (killed) before it reported FENCEPOST RELEASED"},
+		{"ends asking", crashed, "client-1 ended before it reported FENCEPOST ACQUIRED lock or FENCEPOST FAILED " +
+			"lock, so it counts as crashed"},
 		{"throws at the end", crashed, "client-1 ended with exit status 1, so it counts as crashed"},
 		{"ends in a command", crashed, "client-1 ended with exit status 1 although"},
 		{"half", goesOn, ""},

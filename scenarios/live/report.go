@@ -160,8 +160,8 @@ func parseAccess(args []string) (a access, err error) {
 		return a, nil
 	}
 	if !strings.EqualFold(rest[0], "TOKEN") {
-		return a, fmt.Errorf("%s does "+
-			"not accept %s%s", strings.ToUpper(args[0]), rest[0], meant(rest[0], []string{"TOKEN"}))
+		return a, fmt.Errorf(
+			"%s does not accept %s%s", strings.ToUpper(args[0]), rest[0], meant(rest[0], []string{"TOKEN"}))
 	}
 	var r report
 	if rest, err = r.option("TOKEN", rest[1:]); err == nil && len(rest) > 0 {

@@ -227,8 +227,9 @@ func (st *stage) notes(stall string) []string {
 func stalled(s *scenarios.Scenario, stall time.Duration) string {
 	for i := range s.Clients {
 		if most := s.Clients[i].Lock.Timeout; stall > most {
-			return fmt.Sprintf("the host stalled for longer than %s waits for a reply (%v): a client that got no "+
-				"reply may have waited for the host; run it again on an idle machine", s.Clients[i].ID, most)
+			return fmt.Sprintf("the host stalled for longer than %s waits for a reply (%v): "+
+				"a client that got no reply may have waited for the host; run it again on an idle machine",
+				s.Clients[i].ID, most)
 		}
 	}
 	return ""

@@ -262,8 +262,8 @@ func (s *state) accessed(r sim.Reply) {
 	answer := r.Raw()
 	if !ok {
 		e.Type, e.Why = history.Fail, history.StaleToken
-		answer = sim.AppendLine(nil, '-', fmt.Sprintf("STALETOKEN %d is lower than "+
-			"a token that was seen before", a.token))
+		answer = sim.AppendLine(nil, '-', fmt.Sprintf(
+			"STALETOKEN %d is lower than a token that was seen before", a.token))
 	} else {
 		e.Value, h.read = value, value
 	}

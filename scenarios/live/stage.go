@@ -153,10 +153,10 @@ type UndecidedError struct {
 }
 
 // Error says what happened, and that the run is not judged.
-func (e *UndecidedError) Error() string { return e.Err.Error() + ": the run is not judged" }
+func (e *UndecidedError) Error() string { return e.Err.Error() + ": the run was not judged" }
 
 // ErrInterrupted reports that the context of a run was canceled.
-var ErrInterrupted = errors.New("interrupted: the run is not judged")
+var ErrInterrupted = errors.New("interrupted: the run was not judged")
 
 // wholeSecond returns the next time at which the wall clocks show a whole second. In virtual time, a run starts at a
 // whole second. The fraction of a second affects the TTLs, which are in ms, and the time of an fsync that takes place

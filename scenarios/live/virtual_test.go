@@ -143,7 +143,7 @@ func TestAProgramThatEndsEarly(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := s.Judge(r).Verdict.Of(checker.MutualExclusion)
-	const want = "client-1 ended with status 1 although it had not reported RELEASED for lock, so it counts as crashed."
+	const want = "client-1 ended with status 1 before it reported FENCEPOST RELEASED lock, so it counts as crashed."
 	if f.Outcome != checker.Undecided || !strings.HasSuffix(f.Explanation, want) {
 		t.Errorf("%v: %s", f.Outcome, f.Explanation)
 	}

@@ -29,8 +29,8 @@ func init() {
 			format.Only(reentrantKey, CountedReentry, UncountedReentry), permitsKey,
 		}, ownSettings(etcdKeys...)),
 		Without: withoutRedis(Etcd, "lease"),
-		Alike: map[string]string{"line": "clients with `line: one-key` do not see the keys of clients that wait in " +
-			"line: set `line` under `lock`, for all clients", "permits": permitsAlike},
+		Alike: map[string]string{"line": "clients with `line: one-key` do not see the keys of clients that wait in line: " +
+			"set `line` under `lock`, for all clients", "permits": permitsAlike},
 		Refused: func(c *Config, _ int) []Refusal {
 			if ownOf[etcdConfig](c).line == oneKey && c.Permits > 1 {
 				return []Refusal{{"line", "a single key can have only one holder, but there are several permits: " +
@@ -122,8 +122,9 @@ var etcdKeys = []format.Key[etcdConfig]{
 		"the time from which the client counts the lease after an extension. `sending`: when it sent the request; "+
 			"`receipt`: when the reply arrived, as in etcd's own client", format.Options(fromSending, fromReceipt)...),
 	format.Choice("line", func(c *etcdConfig) *lineKind { return &c.line },
-		"`own-keys`: each client puts its own key and waits in line, as in etcd's recipe; `one-key`: all clients "+
-			"share one key, which a client puts if it does not exist; otherwise it tries again after the delay",
+		"`own-keys`: each client puts its own key and waits in line, as in etcd's recipe; "+
+			"`one-key`: all clients share one key, which a client puts if it does not exist; "+
+			"otherwise it tries again after the delay",
 		format.Options(ownKeys, oneKey)...),
 	format.Choice("keepalive", func(c *etcdConfig) *keepAlive { return &c.keepAlive },
 		"`until-lost`: the client asks one member after another until its lease is over, and then stops its work; "+

@@ -55,9 +55,9 @@ const (
 
 var readTokenKey = format.Choice("read-token", func(c *fencedConfig) *tokenRead { return &c.tokenRead },
 	"how a client learns its fencing token. "+
-		"`in-step`: from the script that acquires the lock; `later`: "+
-		"from the counter after the acquisition, when the counter may already contain a later holder's token "+
-		"(Redisson's fenced lock)", format.Options(tokenInStep, tokenLater)...)
+		"`in-step`: from the script that acquires the lock; `later`: from the counter after the acquisition, "+
+		"when the counter may already contain a later holder's token (Redisson's fenced lock)",
+	format.Options(tokenInStep, tokenLater)...)
 
 // sameKey explains a conflict between two locks: lock a uses the given key for the given purpose, and the key is also
 // the name of lock b. If the name of lock b is different, sameKey returns "".

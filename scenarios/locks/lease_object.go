@@ -126,9 +126,10 @@ var leaseObjectKeys = []format.Key[leaseObjectConfig]{
 		"time between two attempts to renew; "+
 			"a candidate waits for this time plus a random time of up to 1.2 times as long").Recurring(),
 	format.Choice("release-on-cancel", func(c *leaseObjectConfig) *electionEnd { return &c.release },
-		"what a leader does with the record when it stops or could not renew. `off`: nothing, so that others wait "+
-			"for the lease to end; `on`: it writes the record without a holder, even if another client leads by then "+
-			"(client-go from v0.34 on); `unless-changed`: it does so only if nobody has written since (v0.32)",
+		"what a leader does with the record when it stops or could not renew. "+
+			"`off`: nothing, so that others wait for the lease to end; `on`: "+
+			"it writes the record without a holder, even if another client leads by then (client-go from v0.34 on); "+
+			"`unless-changed`: it does so only if nobody has written since (v0.32)",
 		format.Options(leavesRecord, clearsRecord, clearsOwn)...),
 	format.Choice("count-lease-from", func(c *leaseObjectConfig) *observation { return &c.observe },
 		"the time from which a candidate counts another client's lease. "+

@@ -64,8 +64,9 @@ type libraryConfig struct {
 }
 
 var libraryPlaces = format.Positive("place-timeout",
-	func(c *libraryConfig) *time.Duration { return &c.placeTimeout }, 0, "how long the place of a client that no "+
-		"longer waits may stay in the queue of a fair lock; `none`: the lock promises no order", "none")
+	func(c *libraryConfig) *time.Duration { return &c.placeTimeout }, 0,
+	"how long the place of a client that no longer waits may stay in the queue of a fair lock; "+
+		"`none`: the lock promises no order", "none")
 
 // borrowed is a lock from a Go library. The lock is created at the first acquire, when the client is known.
 type borrowed struct {

@@ -72,9 +72,10 @@ const (
 
 var readWriteKeys = []format.Key[readWriteConfig]{
 	format.Choice("holders", func(c *readWriteConfig) *holders { return &c.holders },
-		"what the hash stores. `own-lease`: a field with a lease for each holder; `one-lease`: a field for "+
-			"each holder, and one lease for all, which the latest client to acquire sets (redisson 2144); `counter`: "+
-			"the number of holders, from which each release subtracts one",
+		"what the hash stores. "+
+			"`own-lease`: a field with a lease for each holder; `one-lease`: a field for each holder, "+
+			"and one lease for all, which the latest client to acquire sets (redisson 2144); "+
+			"`counter`: the number of holders, from which each release subtracts one",
 		format.Options(ownLease, oneLease, countedHolders)...),
 	format.Choice("prefer", func(c *readWriteConfig) *preference { return &c.prefer },
 		"`none`: a reader joins other readers even while a writer waits, so the writer may wait forever; "+

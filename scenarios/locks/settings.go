@@ -46,17 +46,20 @@ var (
 		format.Option[sim.ClockKind]{Word: "wall", Value: sim.Wall}).OnWall("wall")
 
 	patienceEnds = format.Choice("retry.patience-ends", func(c *Config) *bool { return &c.Abrupt },
-		"what happens when patience runs out. `attempts`: no further attempt is made; `request`: the current "+
-			"request is given up as well, as with a context that has a deadline. The server may still carry it out",
+		"what happens when patience runs out. `attempts`: no further attempt is made; "+
+			"`request`: the current request is given up as well, as with a context that has a deadline. "+
+			"The server may still carry it out",
 		format.Option[bool]{Word: "attempts"}, format.Option[bool]{Word: "request", Value: true})
 
 	releaseOnFailure = format.Switch("release-on-failure", func(c *Config) *bool { return &c.ReleaseOnFailure }, false,
-		"delete what a failed attempt may have left: with redlock the keys on all servers (step 5), with one Redis "+
-			"the key of a request without a reply, with zookeeper the znode of a client that gives up waiting")
+		"delete what a failed attempt may have left: "+
+			"with redlock the keys on all servers (step 5), with one Redis the key of a request without a reply, "+
+			"with zookeeper the znode of a client that gives up waiting")
 
 	retryWake = format.Choice("retry.wake", func(c *Config) *Waking { return &c.Wake },
-		"when a client that found the lock taken tries again. `delay`: after the delay; `message`: when the holder "+
-			"publishes its release (by Pub/Sub, which keeps no messages for clients that are not subscribed); "+
+		"when a client that found the lock taken tries again. "+
+			"`delay`: after the delay; `message`: when the holder publishes its release (by Pub/Sub, "+
+			"which keeps no messages for clients that are not subscribed); "+
 			"`message-or-ttl`: at the message, or after the TTL if no message has arrived",
 		format.Options(WakeAfterDelay, WakeOnMessage, WakeOnMessageTTL)...)
 
@@ -65,9 +68,10 @@ var (
 			"as the document says; for a coordination service it should leave time for an election").Recurring()
 
 	reentrantKey = format.Choice("reentrant", func(c *Config) *Reentry { return &c.Reentry },
-		"what happens when the holder acquires its lock again (`work.nested`). `counted`: the last release frees the "+
-			"lock; `uncounted`: the first release frees it (go-zero 1338); `overwrite`: the client compares the "+
-			"owner and then sets the key again, even if another client holds the lock by then (redisson 84)",
+		"what happens when the holder acquires its lock again (`work.nested`). "+
+			"`counted`: the last release frees the lock; `uncounted`: the first release frees it (go-zero 1338); "+
+			"`overwrite`: the client compares the owner and then sets the key again, "+
+			"even if another client holds the lock by then (redisson 84)",
 		format.Options(CountedReentry, UncountedReentry, OverwritingReentry)...)
 
 	releaseKey = format.Choice("release", func(c *Config) *Release { return &c.Release },
@@ -170,8 +174,8 @@ var (
 		format.Switch("wait.obey", func(c *Config) *bool { return &c.Wait.Obey }, true,
 			"give up the attempt if fewer replicas acknowledged; "+
 				"with redlock, do not count a master with fewer acknowledgments"),
-		format.Switch("wait.on-release", func(c *Config) *bool { return &c.Wait.Release }, false, "send WAIT after "+
-			"the release as well"),
+		format.Switch("wait.on-release", func(c *Config) *bool { return &c.Wait.Release }, false,
+			"send WAIT after the release as well"),
 		format.Switch("wait.same-connection", func(c *Config) *bool { return &c.Wait.SameConnection }, true,
 			"send WAIT on the connection that set the lock, because WAIT covers only that connection's writes; "+
 				"`off`: send it to the current master, which may have changed after a failover"))

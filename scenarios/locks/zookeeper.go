@@ -173,8 +173,9 @@ var zooKeeperKeys = []format.Key[zooKeeperConfig]{
 		"after a broken connection, accept the client's own znode only if the session that created it is alive; "+
 			"`off`: also accept a znode of a session that is about to expire (curator 1121)"),
 	format.Choice("listener", func(c *zooKeeperConfig) *listening { return &c.listener },
-		"what a client does when its connection is suspended. `off`: nothing; `on`: it considers the lock lost and "+
-			"stops; `reacquire`: it pauses its work, and takes the lock again when it is reconnected",
+		"what a client does when its connection is suspended. "+
+			"`off`: nothing; `on`: it considers the lock lost and stops; "+
+			"`reacquire`: it pauses its work, and takes the lock again when it is reconnected",
 		format.Options(notListening, stopsAtOnce, takesAnew)...),
 }
 

@@ -128,14 +128,15 @@ func (p *parent) claim() document.Facts {
 		}
 	}
 	if l.Differs {
-		facts = append(facts, document.Fact{Name: "differs", Value: fmt.Sprintf("two fault-free runs of seed %d "+
-			"differ: the library draws random numbers that cannot be seeded, or depends on how goroutines are "+
-			"scheduled. Only faults that name a message are tried, which leaves out %s", undisturbed,
+		facts = append(facts, document.Fact{Name: "differs", Value: fmt.Sprintf(
+			"two fault-free runs of seed %d differ: "+
+				"the library draws random numbers that cannot be seeded, or depends on how goroutines are scheduled. "+
+				"Only faults that name a message are tried, which leaves out %s", undisturbed,
 			text.Count(l.Unnamed, "place"))})
 	}
 	if missed > 0 {
-		facts = append(facts, document.Fact{Name: "never struck", Value: fmt.Sprintf("in %s, the message that the "+
-			"fault names was never sent", text.Count(missed, "run"))})
+		facts = append(facts, document.Fact{Name: "never struck", Value: fmt.Sprintf(
+			"in %s, the message that the fault names was never sent", text.Count(missed, "run"))})
 	}
 	for i, k := range l.Claim.Kinds {
 		l.Claim.Tallies[i].Schedules = runs[k]

@@ -196,7 +196,7 @@ func TestEveryBrokenRunIsAccountedFor(t *testing.T) {
 	}
 	summary := strings.Join(strings.Fields(p.summary()), " ")
 	want := fmt.Sprintf("deadlock-freedom is broken in %d of %d runs where the servers have lost their quorum for "+
-		"good; no lock helps there, and it is not promised unless Config.Availability is "+
+		"good; no lock helps there, so this breaks no promise unless Config.Availability is "+
 		"set", l.Violated-listed, len(p.runs))
 	if l.Violated == listed || !strings.Contains(summary, want) {
 		t.Errorf("%d broken, %d listed: %q is missing in\n%s", l.Violated, listed, want, p.summary())

@@ -30,8 +30,9 @@ func (c *Config) newKeys(locks []history.Lock) (*keys, error) {
 	for _, lock := range locks {
 		all := c.Keys(string(lock))
 		if len(all) == 0 {
-			return nil, fmt.Errorf("Config.Keys names no key of the lock %q: return the keys that every holder of the "+
-				"lock sets, or leave Config.Keys nil if that is only Client.Key", lock)
+			return nil, fmt.Errorf(
+				"Config.Keys names no key of the lock %q: return the keys that every holder of the lock sets, "+
+					"or leave Config.Keys nil if that is only Client.Key", lock)
 		}
 		for _, key := range all {
 			of := title{lock: lock}

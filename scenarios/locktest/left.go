@@ -42,8 +42,8 @@ func (w *worker) leakOf(all []*remote.Goroutine) string {
 	if len(all) == 1 {
 		are = "is"
 	}
-	return fmt.Sprintf("%s %s still there ten minutes after 1 run: %s. End it in %s, or name its function in "+
-		"Config.IgnoredGoroutines\n\n%s", text.Count(len(all), "goroutine"), are,
+	return fmt.Sprintf("%s %s still there ten minutes after 1 run: %s. "+
+		"End it in %s, or name its function in Config.IgnoredGoroutines\n\n%s", text.Count(len(all), "goroutine"), are,
 		strings.TrimSuffix(all[0].String(), "."), w.closing(), remote.Same(all))
 }
 

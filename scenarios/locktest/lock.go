@@ -160,8 +160,9 @@ func (h *host) open(c *Client) Lock {
 		h.made[l] = c.Name
 	}
 	if _, shares := l.(Sharer); shares && h.permits > 1 {
-		return h.fail(errors.New("the Lock reports which of its holds are shared (Shared), but Config.Permits makes " +
-			"it a semaphore, where each holder has a permit: remove Permits, or return Locks without Shared"))
+		return h.fail(errors.New(
+			"the Lock reports which of its holds are shared (Shared), but Config.Permits makes it a semaphore, " +
+				"where each holder has a permit: remove Permits, or return Locks without Shared"))
 	}
 	if _, closes := l.(io.Closer); !closes {
 		h.closeless.Store(true)

@@ -377,8 +377,9 @@ func (p *parent) withCommand(r ran, facts ...document.Fact) string {
 		document.Facts(facts).Text(to)
 		document.Again(to, fmt.Sprintf("go test -run '%s/^%s$' .", remote.Pattern(p.t.Name()), p.name(r.Seed)))
 		if r.Differs {
-			to.Text(text.Plain, 0, "The same seed gave two different runs: the library draws random numbers that "+
-				"cannot be seeded, or depends on how goroutines are scheduled. This seed may not show it again.")
+			to.Text(text.Plain, 0, "The same seed gave two different runs: "+
+				"the library draws random numbers that cannot be seeded, or depends on how goroutines are scheduled. "+
+				"This seed may not show it again.")
 		}
 	})
 }

@@ -140,21 +140,21 @@ func TestStoriesOfForeignLocks(t *testing.T) {
 		"deletes whoever holds it": {
 			Config{New: newCareless, Plan: []string{"pause client-1 for 12s after acquired"}},
 			checker.Ownership, "removed by non-owner",
-			[]string{"The server did not compare the owner before it acted.",
-				"Remedy: Delete only after comparing the owner, in one step"}, []string{"random value"}},
+			[]string{"The server did not check the owner before it acted.",
+				"Remedy: Delete only after checking the owner, in one step"}, []string{"random value"}},
 		"compares a prefix": {
 			Config{New: making(func(c *Client) Lock { return &prefixed{plain{c: renamed(c), ttl: ttl}} }), Clients: 2,
 				Plan: []string{"pause client-1 for 12s after acquired"}, Hold: 6 * time.Second},
 			checker.Ownership, "removed by non-owner",
 			[]string{"compared only a part of the owner value", "Remedy: Compare the whole owner value"},
-			[]string{"did not compare the owner", "Delete only after comparing"}},
+			[]string{"did not check the owner", "Delete only after checking"}},
 		"sets the key over another's": {
 			Config{New: making(func(c *Client) Lock { return &seizing{plain{c: c, ttl: ttl}} }), Hold: 4 * time.Second,
 				Plan: []string{"pause client-1 for 1ms at 1s"}},
 			checker.LeaseExclusion, "removed by non-owner (overwritten)",
 			[]string{"the key of client-1 was overwritten by a request that did not own it",
 				"Remedy: Set the key only if there is none (NX)"},
-			[]string{"was removed", "Delete only after comparing", "random value"}},
+			[]string{"was removed", "Delete only after checking", "random value"}},
 		"sends one value for all tries": {
 			Config{New: making(func(c *Client) Lock { return &tidy{plain{c: c, ttl: ttl}} }), Clients: 2,
 				Hold: 3 * time.Second, Plan: []string{"delay message 2 of client-2 -> redis-1 by 4s"}},

@@ -455,8 +455,9 @@ func (t *trial) tells(h *hand) {
 	case <-h.lost:
 	default:
 		lasted := (ended - h.last().from).Duration()
-		t.fail("the key %s of %s expired %v after Lock had returned nil and %s, and %v later Lost was still not "+
-			"closed: renew the lease until Unlock is called, or close Lost before the lease ends", quoted(keys), h.name,
+		t.fail(
+			"the key %s of %s expired %v after Lock had returned nil and %s, and %v later Lost was still not closed: "+
+				"renew the lease until Unlock is called, or close Lost before the lease ends", quoted(keys), h.name,
 			lasted.Round(10*time.Millisecond), t.renewals(h), grace)
 	}
 }

@@ -130,8 +130,9 @@ func (t *trial) unseen() string {
 		return fmt.Sprintf("the servers saw no key %s, but they saw %s: set Config.Keys, or make the lock use c.Key",
 			quoted(t.keys), quoted(others))
 	}
-	return fmt.Sprintf("the servers saw no key %s and no other key: keys show who owns a lock and why its lease "+
-		"ended. If this lock needs no keys, set Config.SkipTrial; these questions are then not checked", quoted(t.keys))
+	return fmt.Sprintf(
+		"the servers saw no key %s and no other key: keys show who owns a lock and why its lease ended. "+
+			"If this lock needs no keys, set Config.SkipTrial; these questions are then not checked", quoted(t.keys))
 }
 
 func quoted(names []string) string {
@@ -259,8 +260,9 @@ func (t *trial) signalKey(events []history.Event) string {
 	}
 	for i := range events {
 		if e := &events[i]; e.F == history.KeySet && t.gaveBack(e) && !slices.Contains(held, e.Lock) {
-			return fmt.Sprintf("Config.Keys names %q, which the Unlock of %s set, and which %s did not use when it "+
-				"acquired the lock: name only keys that every holder of the lock sets", string(e.Lock), owner(e.By),
+			return fmt.Sprintf("Config.Keys names %q, which the Unlock of %s set, "+
+				"and which %s did not use when it acquired the lock: name only keys that every holder of the lock sets",
+				string(e.Lock), owner(e.By),
 				first.name)
 		}
 	}
@@ -367,8 +369,9 @@ func compareOwn(events []history.Event, e *history.Event, of history.Attempt, do
 	case own != "" && strings.HasPrefix(other, own): // it may have compared only the beginning
 		return fmt.Sprintf("%s, and compare all of it: %q begins with %q", compare, other, own)
 	case e.Checked == history.CheckedValue && e.F != history.KeySet:
-		return fmt.Sprintf("It looked at the value of the key, but did not compare it with the value that its own "+
-			"Lock had set: keep that value, and compare it and %s in one step", do)
+		return fmt.Sprintf(
+			"It looked at the value of the key, but did not compare it with the value that its own Lock had set: "+
+				"keep that value, and compare it and %s in one step", do)
 	}
 	return compare
 }

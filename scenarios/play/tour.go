@@ -33,8 +33,9 @@ const (
 var tour = []tourStop{
 	{
 		Title: "A pause", Scenario: "kleppmann-gc-pause",
-		Words: "A client takes the lock and then pauses for longer than its lease, for example because of garbage " +
-			"collection. The lock goes to another client. The first one wakes up, does not know this, and writes.",
+		Words: "A client takes the lock and then pauses for longer than its lease, " +
+			"for example because of garbage collection. " +
+			"The lock goes to another client. The first one wakes up, does not know this, and writes.",
 		Source: kleppmann + `"Protecting a resource with a lock"`,
 		Question: "Pull the right end of the pause to the left until no two clients are inside at once. " +
 			"How short must it be?",

@@ -203,8 +203,9 @@ func stranger(g *Goroutine, all []*Goroutine) string {
 		text += fmt.Sprintf(": look for one in %s, the package of %s (%s)", packageOf(at.function),
 			short(at.function), base(at.place))
 	}
-	return text + ". Create it again for each run, in New. If it is never closed, set it to nil in the test's file " +
-		"instead: waiting on a nil channel does not stop virtual time. A variable of another package can be set with " +
+	return text + ". Create it again for each run, in New. " +
+		"If it is never closed, set it to nil in the test's file instead: " +
+		"waiting on a nil channel does not stop virtual time. A variable of another package can be set with " +
 		"go:linkname and an empty .s file (scenarios/locktest/ensembles/clock_test.go does it for etcd's client).\n"
 }
 
@@ -226,8 +227,9 @@ func culprits(dump []byte) string {
 			continue
 		}
 		if first {
-			fmt.Fprintf(&b, ": %s. Virtual time stands still while a goroutine runs, or is blocked by something other "+
-				"than a channel, a timer or a connection of the client.\n%s%s", g, stranger(g, all), mutex(g))
+			fmt.Fprintf(&b, ": %s. Virtual time stands still while a goroutine runs, "+
+				"or is blocked by something other than a channel, a timer or a connection of the client.\n"+
+				"%s%s", g, stranger(g, all), mutex(g))
 		}
 		first = false
 		fmt.Fprintf(&b, "\na goroutine, %s:\n%s", g.State, g.calls())

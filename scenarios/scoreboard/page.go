@@ -92,8 +92,8 @@ under which faults, you can replay each case with one command, and you can corre
 	out.WriteString("\n" + links.String() + b.notTried() +
 		"\n## How the libraries were run\n\n" + wrapped(method) +
 		"\n## Run a row again, or correct it\n\n" + wrapped(rerun) + "\n    go run ./cmd/scoreboard redis-py\n\n" +
-		wrapped("Without a name it runs all rows whose library is installed. A row that cannot be run keeps its "+
-			"result.") +
+		wrapped("Without a name it runs all rows whose library is installed. "+
+			"A row that cannot be run keeps its result.") +
 		"\n" + wrapped(correction))
 	return out.String()
 }
@@ -194,8 +194,8 @@ func (e *entry) table() string {
 		out.WriteByte('\n')
 	}
 	out.WriteString("\n" + wrapped("Each number says in how many schedules the promise was broken. "+
-		"A cell such as <1/33 means that it was broken in none. With 95 % confidence, fewer than 1 in 33 schedules "+
-		"break it."))
+		"A cell such as <1/33 means that it was broken in none. "+
+		"With 95 % confidence, fewer than 1 in 33 schedules break it."))
 	return out.String()
 }
 

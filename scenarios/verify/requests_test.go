@@ -443,7 +443,7 @@ func TestAnOwnFaultThatNeverStrikesIsReported(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := Scenario(context.Background(), s, o); err == nil || !strings.Contains(err.Error(),
-			`"…" fits "SET" and "release"`) {
+			`"…" matches both "SET" and "release"`) {
 			t.Errorf("an ambiguous name: %v", err)
 		}
 	}

@@ -161,8 +161,8 @@ func (c *call) readKV(r *http1.Request, query url.Values) *reply {
 			c.flags, refused = number("flags")
 		}
 		if len(c.value) > maxValue {
-			refused = fail(413, "Request body(%d bytes) too large, max size: %d bytes. See "+
-				"https://www.consul.io/docs/agent/options.html#kv_max_value_size.", len(c.value), maxValue)
+			refused = fail(413, "Request body(%d bytes) too large, max size: %d bytes. "+
+				"See https://www.consul.io/docs/agent/options.html#kv_max_value_size.", len(c.value), maxValue)
 		}
 	default:
 		return fail(405, "method %s not allowed", r.Method)

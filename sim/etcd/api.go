@@ -107,8 +107,8 @@ func (q *apiCall) route() *Status {
 	switch {
 	case !ours && (strings.HasPrefix(u.Path, "/api/") || strings.HasPrefix(u.Path, "/apis/")),
 		ours && !slices.Contains(parts, "leases"):
-		return Failure(404, "NotFound", "the server could not find the requested resource (fencepost: %s is not "+
-			"simulated; %s is)", u.Path, leasesResource)
+		return Failure(404, "NotFound", "the server could not find the requested resource (fencepost: "+
+			"%s is not simulated; %s is)", u.Path, leasesResource)
 	case !ours:
 		return Failure(404, "NotFound", "the server could not find the requested resource")
 	case len(parts) == 1:
@@ -134,8 +134,8 @@ func (q *apiCall) selectField(selector string) *Status {
 	}
 	name, ok := strings.CutPrefix(selector, "metadata.name=")
 	if !ok || q.namespace == "" || strings.ContainsAny(name, "=,!") {
-		return Failure(501, "NotImplemented", "fencepost: the fieldSelector %s is not simulated, only "+
-			"metadata.name=NAME in a namespace", selector)
+		return Failure(501, "NotImplemented", "fencepost: the fieldSelector %s is not simulated, "+
+			"only metadata.name=NAME in a namespace", selector)
 	}
 	q.only = name
 	return nil
@@ -218,8 +218,8 @@ func (q *apiCall) list() *Status {
 func (q *apiCall) bodyObject() (l *object, failed *Status) {
 	media, _, _ := strings.Cut(q.ContentType, ";")
 	if media != "" && strings.TrimSpace(media) != "application/json" {
-		return nil, Failure(415, "UnsupportedMediaType", "the body of the request was in an unknown format - accepted "+
-			"media types include: application/json")
+		return nil, Failure(415, "UnsupportedMediaType",
+			"the body of the request was in an unknown format - accepted media types include: application/json")
 	}
 	if l, failed = readObject(q.Body, q.query.Get("fieldValidation") == "Strict"); failed != nil {
 		return nil, failed
@@ -343,9 +343,9 @@ func (q *apiCall) update() *Status {
 		}
 		switch {
 		case uid != "" && uid != was:
-			return conflictBecause(leasesResource, q.name, "StorageError: invalid object, Code: 4, Key: "+
-				"%s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: %s, UID in "+
-				"object meta: %s", strings.Replace(q.key(), "//", "/", 1), uid, was)
+			return conflictBecause(leasesResource, q.name, "StorageError: invalid object, Code: "+
+				"4, Key: %s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: "+
+				"UID in precondition: %s, UID in object meta: %s", strings.Replace(q.key(), "//", "/", 1), uid, was)
 		case k == nil && !q.hasNamespace(q.namespace):
 			return noNamespace(q.namespace)
 		case k == nil && failed == nil:
@@ -390,11 +390,13 @@ func (q *apiCall) delete() *Status {
 		uid, version, wants := objectOf(&k.KeyValue).text("uid"), format(k.Mod), o.Preconditions
 		switch {
 		case wants.UID != nil && *wants.UID != uid:
-			return conflictBecause("Lease.coordination.k8s.io", q.name, "the UID in the precondition (%s) does not "+
-				"match the UID in record (%s). The object might have been deleted and then recreated", *wants.UID, uid)
+			return conflictBecause("Lease.coordination.k8s.io", q.name,
+				"the UID in the precondition (%s) does not match the UID in record (%s). "+
+					"The object might have been deleted and then recreated", *wants.UID, uid)
 		case wants.ResourceVersion != nil && *wants.ResourceVersion != version:
-			return conflictBecause("Lease.coordination.k8s.io", q.name, "the ResourceVersion in the precondition (%s) "+
-				"does not match the ResourceVersion in record (%s). The object might have been modified",
+			return conflictBecause("Lease.coordination.k8s.io", q.name,
+				"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). "+
+					"The object might have been modified",
 				*wants.ResourceVersion, version)
 		}
 		done := &Status{Kind: "Status", APIVersion: "v1", Status: "Success"}

@@ -178,15 +178,17 @@ const (
 	notSubdomain = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', " +
 		"and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '" +
 		subdomainForm + "')"
-	notLabel = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start " +
-		"and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '" +
+	notLabel = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', " +
+		"and must start and end with an alphanumeric character (e.g. " +
+		"'my-name',  or '123-abc', regex used for validation is '" +
 		labelForm + "')"
-	notPart = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an " +
-		"alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '" +
+	notPart = "name part must consist of alphanumeric characters, " +
+		"'-', '_' or '.', and must start and end with an alphanumeric character (e.g. " +
+		"'MyName',  or 'my.name',  or '123-abc', regex used for validation is '" +
 		partForm + "')"
-	notValue = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and " +
-		"must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used " +
-		"for validation is '(" + partForm + ")?')"
+	notValue = "a valid label must be an empty string or consist of alphanumeric characters, " +
+		"'-', '_' or '.', and must start and end with an alphanumeric character (e.g. " +
+		"'MyValue',  or 'my_value',  or '12345', regex used for validation is '(" + partForm + ")?')"
 )
 
 // misnamed returns the reason why a Lease object cannot have the given name, or "" if the name is valid.

@@ -49,8 +49,8 @@ func exists(name string) *Status {
 
 func conflict(name string) *Status {
 	return Failure(409, "Conflict",
-		"Operation cannot be fulfilled on %s %q: the object has been modified; please apply "+
-			"your changes to the latest version and try again", leasesResource, name).withName(name)
+		"Operation cannot be fulfilled on %s %q: the object has been modified; "+
+			"please apply your changes to the latest version and try again", leasesResource, name).withName(name)
 }
 
 // conflictBecause returns a conflict that has a reason other than an outdated version.

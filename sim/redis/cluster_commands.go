@@ -322,8 +322,8 @@ func (n *Node) giveSlot(slot int, p *peer) {
 	m := n.member
 	if m.owner(slot) == m.self && p != m.self {
 		if len(n.namesIn(slot)) > 0 {
-			n.data.ReplyError(fmt.Sprintf("ERR Can't assign hashslot %d to a different node while I still hold keys "+
-				"for this hash slot.", slot))
+			n.data.ReplyError(fmt.Sprintf(
+				"ERR Can't assign hashslot %d to a different node while I still hold keys for this hash slot.", slot))
 			return
 		}
 	}

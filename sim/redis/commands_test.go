@@ -205,14 +205,15 @@ func TestDocumentOfCommands(t *testing.T) {
 
 After reading this page you can tell whether the commands and scripts of your lock run here.
 
-A server has the commands of its version (` + "`servers.version` in a scenario" + `): 7.0 is redis-server 7.0.15, with which tests
-compare it; 8 is Redis 8.4 by its documentation, without the commands of its modules, and deadlines of fields
-and WAITAOF are compared with redis-server 8.2.3; tair is 7.0 with CAD and CAS of Tair. A command that a version has
-and that is not simulated is refused, with an error that begins ` + "`ERR fencepost: NAME is not simulated`" + ` and says
-why. What a version does not have is unknown to it, as to the real one.
+A server has the commands of its version (` + "`servers.version` in a scenario" + `). Version 7.0 is redis-server
+7.0.15, and tests compare the two. Version 8 follows the documentation of Redis 8.4, without the commands of its
+modules; tests compare field deadlines and WAITAOF with redis-server 8.2.3. Version tair is 7.0 with Tair's CAD and
+CAS. If a version has a command that is not simulated, the command is refused with an error that begins
+` + "`ERR fencepost: NAME is not simulated`" + ` and states the reason. A command that a version does not have is
+unknown, as it is to the real server.
 
-This list is complete: ` + "`go test ./sim/redis -run Command -update`" + ` makes it from the tables in the code and from what
-redis-server says to COMMAND.
+This list is complete: ` + "`go test ./sim/redis -run Command -update`" + ` generates it from the tables in the code
+and from the reply of redis-server to COMMAND.
 
 `)
 	b.WriteString("| version | commands | simulated | refused | subcommands | simulated | refused |\n" +
@@ -265,13 +266,14 @@ redis-server says to COMMAND.
 		b.WriteString("| " + why + " | " + strings.Join(reasons[why], ", ") + " |\n")
 	}
 	b.WriteString(`
-With a command all its subcommands are refused. Of commands that are simulated these options are refused: IFDEQ and IFDNE
-of SET and DELEX, REDIRECT of CLIENT TRACKING, every database but 0, parameters of CONFIG other than
-notify-keyspace-events, its class m, and, of Redis 8, its classes o and c.
+If a command is refused, so are all its subcommands. Some options of simulated commands are refused: IFDEQ and IFDNE of
+SET and DELEX; REDIRECT of CLIENT TRACKING; every database other than 0; every parameter of CONFIG other than
+notify-keyspace-events; the class m of that parameter; and, in Redis 8, its classes o and c.
 
-Scripts may call WAIT, WAITAOF, BLPOP, BRPOP, BLMOVE and BRPOPLPUSH since Redis 7.2, here with 8 alone; nothing waits
-in a script. A client that waits for several lists, of which one transaction makes more than one, gets an element of the
-list that was made first from 7.0, and of the first that it named from 8.
+Since Redis 7.2, scripts may call WAIT, WAITAOF, BLPOP, BRPOP, BLMOVE and BRPOPLPUSH; here, only version 8 allows this.
+They do not wait in a script. If a client waits for several lists, and one transaction creates more than one of them,
+version 7.0 gives the client an element of the list that was created first, and version 8 an element of the first list
+that it named.
 `)
 	b.WriteString("\n## Not compared with redis-server\n\n| command | why |\n|---|---|\n")
 	for _, name := range slices.Sorted(maps.Keys(uncompared)) {

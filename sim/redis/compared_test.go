@@ -10,7 +10,7 @@ import (
 
 // uncompared lists the simulated commands of Redis 7.0 that no test compares with redis-server, with the reasons.
 var uncompared = map[string]string{
-	"client|id": "each server numbers its connections by itself",
+	"client|id": "each server numbers its own connections",
 	"info":      "most of it is about a real server; TestVersionIsGivenInEveryText compares the version",
 }
 

@@ -15,9 +15,9 @@ func hello(n *Node, args []string) {
 		trouble = n.authenticate(g.User, g.Password)
 	}
 	if trouble == "" && n.cfg.Password != "" && (n.c == nil || !n.c.authed) {
-		trouble = "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> " +
-			"AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version " +
-			"at the same time"
+		trouble = "NOAUTH HELLO must be called with the client already authenticated, " +
+			"otherwise the HELLO <proto> AUTH <user> " +
+			"<pass> option can be used to authenticate the client and select the RESP protocol version at the same time"
 	}
 	if trouble != "" {
 		n.data.ReplyError(trouble)

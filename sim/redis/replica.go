@@ -147,8 +147,8 @@ func (n *Node) replicate(master sim.ProcessID) {
 		if r.recorded == nil {
 			r.recorded = map[store.Title]bool{} // no other node was promoted, so only this node has its data
 		}
-		n.unblockAll("-UNBLOCKED force unblock from blocking operation, instance state changed (master -> " +
-			"replica?)\r\n")
+		n.unblockAll("-UNBLOCKED force unblock from blocking operation, " +
+			"instance state changed (master -> replica?)\r\n")
 	}
 }
 

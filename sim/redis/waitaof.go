@@ -97,8 +97,8 @@ func waitAOF(n *Node, args []string) {
 	switch {
 	case !ok:
 	case n.repl.master != "":
-		n.data.ReplyError("ERR WAITAOF cannot be used with replica instances. Please also note that writes to " +
-			"replicas are just local and are not propagated.")
+		n.data.ReplyError("ERR WAITAOF cannot be used with replica instances. " +
+			"Please also note that writes to replicas are just local and are not propagated.")
 	case local > 0 && n.cfg.Persistence == store.None:
 		n.data.ReplyError("ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.")
 	default:

@@ -57,9 +57,9 @@ func (n *Node) endBlocking() {
 // count fewer replicas.
 func wait(n *Node, args []string) {
 	if n.repl.master != "" {
-		n.data.ReplyError("ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if " +
-			"a replica is configured to be writable (which is not the default) writes to replicas are just local and " +
-			"are not propagated.")
+		n.data.ReplyError("ERR WAIT cannot be used with replica instances. " +
+			"Please also note that since Redis 4.0 if a replica is configured " +
+			"to be writable (which is not the default) writes to replicas are just local and are not propagated.")
 		return
 	}
 	need, ok := resp.ParseInt(args[1])

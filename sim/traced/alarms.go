@@ -62,8 +62,8 @@ func (p *Process) encode(a alarm) []byte {
 
 // ofProcessorTime is the end of the error message for a system call that creates a CPU-time timer. Profilers use such
 // timers.
-const ofProcessorTime = "for a timer that counts processor time, which is not modeled: turn the profiler off that " +
-	"uses it, or use a timer that counts real time"
+const ofProcessorTime = "for a timer that counts processor time, which is not modeled: " +
+	"turn the profiler off that uses it, or use a timer that counts real time"
 
 // isReal reports whether a system call concerns ITIMER_REAL, the timer that counts real time. A call for a CPU-time
 // timer ends the run.

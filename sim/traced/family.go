@@ -80,12 +80,12 @@ func (t *thread) startsProcess(flags uint64) outcome {
 	case flags&unix.CLONE_PIDFD != 0:
 		return t.errs(unix.EINVAL) // as on kernels without process files
 	case flags&^modeled != 0 || flags&0xff != uint64(unix.SIGCHLD) || borrows && flags&unix.CLONE_VFORK == 0:
-		p.m.fail(t, t.name, fmt.Sprintf("to start another process with the flags %#x, which are not modeled: start "+
-			"it by fork or exec", flags))
+		p.m.fail(t, t.name, fmt.Sprintf("to start another process with the flags %#x, which are not modeled: "+
+			"start it by fork or exec", flags))
 		return gone
 	case p.started == mostStarted:
-		p.m.fail(t, t.name, fmt.Sprintf("to start another process, although it has started %d already, which is "+
-			"the limit: does it start processes without end? live has no limit", p.started))
+		p.m.fail(t, t.name, fmt.Sprintf("to start another process, although it has started %d already, "+
+			"which is the limit: does it start processes without end? live has no limit", p.started))
 		return gone
 	}
 	if borrows {

@@ -262,8 +262,8 @@ func (m *Machine) fail(t *thread, call, problem string) {
 }
 
 // busyProblem describes a thread that computes without making any system call at which it could be interrupted.
-const busyProblem = "has computed for %v of processor time without a system call and without reading a clock: in " +
-	"virtual time, nothing else can run meanwhile. If it waits for another thread, make it sleep in its loop"
+const busyProblem = "has computed for %v of processor time without a system call and without reading a clock: " +
+	"in virtual time, nothing else can run meanwhile. If it waits for another thread, make it sleep in its loop"
 
 // errClosed is the error for using a machine after Close.
 var errClosed = errors.New("traced: the machine is closed")

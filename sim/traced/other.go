@@ -9,8 +9,8 @@ import (
 )
 
 // errPlatform is the error that every function returns on this platform.
-var errPlatform = errors.New("programs can run in virtual time only on Linux on x86-64: on this machine, use " +
-	"fencepost live, which runs them in real time")
+var errPlatform = errors.New("programs can run in virtual time only on Linux on x86-64: " +
+	"on this machine, use fencepost live, which runs them in real time")
 
 // Machine is not available on this platform.
 type Machine struct{}

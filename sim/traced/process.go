@@ -174,9 +174,9 @@ func fork(path string, c Command, output int) (int, error) {
 
 // forbidden returns an error that explains why a process cannot be traced.
 func forbidden(err error) error {
-	return fmt.Errorf("this machine does not allow tracing it, which virtual time needs (%w): in Docker, add "+
-		"--cap-add SYS_PTRACE; with Yama, kernel.yama.ptrace_scope must be 0 or 1, or 2 for root; the kernel must be "+
-		"5.9 or later", err)
+	return fmt.Errorf("this machine does not allow tracing it, which virtual time needs (%w): "+
+		"in Docker, add --cap-add SYS_PTRACE; "+
+		"with Yama, kernel.yama.ptrace_scope must be 0 or 1, or 2 for root; the kernel must be 5.9 or later", err)
 }
 
 // traceOptions are the ptrace options that are set for each thread.

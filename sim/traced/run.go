@@ -129,8 +129,8 @@ func (m *Machine) enter(t *thread) {
 	unix.PtraceGetRegs(t.tid, &t.regs)
 	c, known := calls[t.regs.Orig_rax]
 	if !known {
-		m.fail(t, nameOf(t.regs.Orig_rax), "which is not modeled: a program that needs it cannot run in virtual "+
-			"time yet; live runs it in real time")
+		m.fail(t, nameOf(t.regs.Orig_rax), "which is not modeled: "+
+			"a program that needs it cannot run in virtual time yet; live runs it in real time")
 		return
 	}
 	t.name = c.name

@@ -28,8 +28,8 @@ func runnable(path, dir string) error {
 	case info.IsDir():
 		return fmt.Errorf("%s is a folder: name the program in it", whole)
 	case info.Mode()&0o111 == 0:
-		return fmt.Errorf("%s is not executable: name its interpreter before it, such as /usr/bin/python3 %s, or "+
-			"chmod +x it", whole, path)
+		return fmt.Errorf("%s is not executable: "+
+			"name its interpreter before it, such as /usr/bin/python3 %s, or chmod +x it", whole, path)
 	}
 	return readable(whole)
 }
@@ -47,8 +47,8 @@ func readable(path string) error {
 	case strings.HasPrefix(text, "#!"):
 		return nil
 	case !strings.HasPrefix(text, elf.ELFMAG) || n < len(head):
-		return fmt.Errorf("%s is neither a program for Linux nor a script that begins with #!: build it for Linux on "+
-			"x86-64, or name its interpreter before it", path)
+		return fmt.Errorf("%s is neither a program for Linux nor a script that begins with #!: "+
+			"build it for Linux on x86-64, or name its interpreter before it", path)
 	}
 	class, machine := elf.Class(head[elf.EI_CLASS]), elf.Machine(le.Uint16(head[18:]))
 	if class != elf.ELFCLASS64 || machine != elf.EM_X86_64 {

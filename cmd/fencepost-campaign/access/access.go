@@ -71,8 +71,9 @@ func (a Server) urls() (all []*url.URL, err error) {
 		u, err := url.Parse(strings.TrimSpace(one))
 		if err != nil || !slices.Contains(schemes, u.Scheme) || u.Hostname() == "" || u.RawQuery != "" ||
 			u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
-			return nil, errors.New("cannot parse the URL of the NATS server: write it as nats://HOST:4222; separate " +
-				"several with commas; percent-encode special characters in a user name or password, such as %40 for @")
+			return nil, errors.New("cannot parse the URL of the NATS server: " +
+				"write it as nats://HOST:4222; separate several with commas; " +
+				"percent-encode special characters in a user name or password, such as %40 for @")
 		}
 		all = append(all, u)
 	}
@@ -134,8 +135,7 @@ func (a Server) Connect(name string, notice func(string)) (*nats.Conn, error) {
 		return nil, fmt.Errorf("the NATS server at %s %w: %w", at, ErrRefused, err)
 	case a.Certificate != "" && (errors.As(err, new(*tls.CertificateVerificationError)) ||
 		errors.As(err, new(tls.RecordHeaderError))):
-		return nil, fmt.Errorf("nothing was sent to the program that listens at %s, because it %w: "+
-			"%w", at, ErrOther, err)
+		return nil, fmt.Errorf("nothing was sent to the program that listens at %s: it %w: %w", at, ErrOther, err)
 	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout):
 		return nil, fmt.Errorf("no NATS server answers at %s: %w", at, err)
 	}

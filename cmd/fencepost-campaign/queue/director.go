@@ -486,9 +486,10 @@ func (f *fold) unreadable(ctx context.Context) error {
 			continue
 		}
 		if yes, err := f.c.readable(ctx, subject); err != nil || !yes {
-			return errors.Join(err, &serverError{fmt.Errorf("the server's store is damaged: it lists the part %s but "+
-				"cannot read it. Restart the server; if it is a NATS server of your own, first delete the file "+
-				"msgs/index.db of its stream %s. The part is then made again", subject, partsOf(f.c.Name))})
+			return errors.Join(err, &serverError{fmt.Errorf(
+				"the server's store is damaged: it lists the part %s but cannot read it. Restart the server; "+
+					"if it is a NATS server of your own, first delete the file msgs/index.db of its stream %s. "+
+					"The part is then run again", subject, partsOf(f.c.Name))})
 		}
 	}
 	return nil

@@ -43,8 +43,9 @@ func (w *wait) failed(ctx context.Context, c *Campaign, err error) {
 			w.since = time.Now().Add(-tryFor)
 		}
 		if why == "" && time.Since(w.since) >= silent {
-			why = fmt.Sprintf("the NATS server at %s is connected but does not answer storage requests: if its disk "+
-				"is full, make room and restart the server; all work waits until then", c.nc.ConnectedUrlRedacted())
+			why = fmt.Sprintf("the NATS server at %s is connected but does not answer storage requests: "+
+				"if its disk is full, make room and restart the server; all work waits until then",
+				c.nc.ConnectedUrlRedacted())
 		}
 		if why != "" {
 			w.wait(c, why)

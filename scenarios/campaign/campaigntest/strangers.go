@@ -71,7 +71,8 @@ func (h *Strangers) Do(ctx context.Context, s campaign.Stage, take func(campaign
 		h.draws, h.stages = rand.New(rand.NewPCG(1, 2)), map[string]bool{}
 	}
 	if h.stages[s.Name] || s.Size < 1 || s.Portion < 1 {
-		h.T.Errorf("stage %s: a second one, or of size %d in portions of %d", s.Name, s.Size, s.Portion)
+		h.T.Errorf("stage %s: begun twice, "+
+			"or its size (%d) or the size of its portions (%d) is below 1", s.Name, s.Size, s.Portion)
 	}
 	h.stages[s.Name] = true
 	var parts []campaign.Part
@@ -124,7 +125,7 @@ func (h *Strangers) made(ctx context.Context, s campaign.Stage, p campaign.Part)
 	}
 	again, err := make()
 	if err == nil && !same(again, value) {
-		h.T.Errorf("%s: positions %d to %d came out otherwise the second time:\n%s\n%s", s.Name, p.First,
+		h.T.Errorf("%s: positions %d to %d had a different result the second time:\n%s\n%s", s.Name, p.First,
 			p.First+p.Size-1, again, value)
 	}
 	return value, err

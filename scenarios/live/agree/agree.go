@@ -94,8 +94,9 @@ var explained = map[string]string{"split-vote-fixed-delay": outOfStep, "split-vo
 const processEnded = "A real client exits after its last critical section, and its watchdog ends with the process. " +
 	"In the simulator, the process goes on."
 
-const outOfStep = "Three clients split the votes of five servers two, two and one only as long as they try at " +
-	"exactly the same times. The timing of real processes drifts, so one of them soon wins."
+const outOfStep = "Three clients split the votes of five servers two, " +
+	"two and one only as long as they try at exactly the same times. " +
+	"The timing of real processes drifts, so one of them soon wins."
 
 // Agrees reports whether the scenario has run both in simulation and in real time, and every law had the same outcome
 // and cause.

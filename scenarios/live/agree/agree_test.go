@@ -306,7 +306,7 @@ func TestAScenarioThatCannotBeRunIsARow(t *testing.T) {
 		{"a server ended", func(_ int, s *scenarios.Scenario) (*live.Result, error) {
 			r, _ := fine(s)
 			return r, &live.UndecidedError{Err: errors.New("redis-1 is gone")}
-		}, count{Agree: 2, Failed: 1}, 3, "redis-1 is gone: the run is not judged"},
+		}, count{Agree: 2, Failed: 1}, 3, "redis-1 is gone: the run was not judged"},
 		{"differs, then fails", func(run int, _ *scenarios.Scenario) (*live.Result, error) {
 			if run > 1 {
 				return nil, gone

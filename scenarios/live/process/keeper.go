@@ -61,7 +61,7 @@ func (s status) String() string {
 }
 
 // ErrGone reports that the keeper process has ended. All processes that it started have ended, too.
-var ErrGone = errors.New("the keeper of the run's processes has ended, and so have the processes")
+var ErrGone = errors.New("the supervisor of the run's processes has ended, and so have these processes")
 
 // ErrEnded reports that a command has already ended and so cannot be stopped or resumed.
 var ErrEnded = errors.New("the process has ended")

@@ -18,8 +18,9 @@ import (
 var shimSource []byte
 
 // ErrNoCompiler reports that the shim cannot be compiled, because there is no gcc.
-var ErrNoCompiler = errors.New("gcc is missing: it is needed to compile the library that does this to a real server. " +
-	"Install it (Debian: apt install gcc libc6-dev)")
+var ErrNoCompiler = errors.New(
+	"gcc is missing: it compiles the library through which this fault strikes a real server. " +
+		"Install it (Debian: apt install gcc libc6-dev)")
 
 // CanShim returns nil if the shim can be compiled on this machine, and otherwise the reason, which is [ErrNoCompiler].
 func CanShim() error {
@@ -114,8 +115,9 @@ const farOff = time.Second
 func (s *Shim) SetClocks(h sim.Host) error {
 	if s == nil {
 		if off := time.Duration(h.Wall() - time.Now().UnixNano()); off.Abs() > farOff {
-			return fmt.Errorf("a change of %v is impossible, because the server was started without the library that "+
-				"changes clocks: state the server's clock faults before the servers start", off.Round(time.Millisecond))
+			return fmt.Errorf("a change of %v is impossible, "+
+				"because the server was started without the library that changes clocks: "+
+				"state the server's clock faults before the servers start", off.Round(time.Millisecond))
 		}
 		return nil
 	}

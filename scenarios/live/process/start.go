@@ -53,7 +53,7 @@ func Start() (*Keeper, error) {
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("finding the path of this program, to start the process that ends those of the run: %w",
+		return nil, fmt.Errorf("finding the path of this program, to start the supervisor of the run's processes: %w",
 			err)
 	}
 	cmd := exec.Command(self)
@@ -63,10 +63,10 @@ func Start() (*Keeper, error) {
 	orders, err1 := cmd.StdinPipe()
 	reports, err2 := cmd.StdoutPipe()
 	if err := errors.Join(err1, err2); err != nil {
-		return nil, fmt.Errorf("starting the keeper of a run's processes: %w", err)
+		return nil, fmt.Errorf("starting the supervisor of the run's processes: %w", err)
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("starting the keeper of a run's processes: %w", err)
+		return nil, fmt.Errorf("starting the supervisor of the run's processes: %w", err)
 	}
 	k := &Keeper{cmd: cmd, orders: orders, gone: make(chan struct{}), answers: map[uint64]chan answer{},
 		running: map[int]*Process{}}
@@ -81,7 +81,7 @@ func Start() (*Keeper, error) {
 	if err != nil {
 		_ = orders.Close()
 		_ = cmd.Wait()
-		return nil, fmt.Errorf("starting the keeper of a run's processes: %s: %w", self, err)
+		return nil, fmt.Errorf("starting the supervisor of the run's processes: %s: %w", self, err)
 	}
 	k.folder = first.Folder
 	go k.listen(in)

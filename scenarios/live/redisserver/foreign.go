@@ -55,8 +55,9 @@ func (c *Foreign) Can(f nemesis.Fault) error {
 
 // These errors report that a user's server requires a password, or has rejected the given user or password.
 var (
-	ErrNeedsPassword = errors.New("the server requires a password: put the address redis://[USER]:PASSWORD@HOST:PORT " +
-		"into an environment variable or a file, and give --servers env:VARIABLE or file:PATH")
+	ErrNeedsPassword = errors.New("the server requires a password: " +
+		"put the address redis://[USER]:PASSWORD@HOST:PORT into an environment variable or a file, " +
+		"and give --servers env:VARIABLE or file:PATH")
 	ErrWrongPassword = errors.New("the server refused this user or password")
 )
 

@@ -53,8 +53,8 @@ var keyless = strings.Fields("ping echo time hello multi exec discard unwatch in
 	"subscribe unsubscribe psubscribe punsubscribe ssubscribe sunsubscribe")
 
 // harmless lists the permitted subcommands of CLIENT. They affect only the connection.
-var harmless = strings.Fields("id info getname setname setinfo no-evict no-touch tracking trackinginfo caching " +
-	"getredir")
+var harmless = strings.Fields(
+	"id info getname setname setinfo no-evict no-touch tracking trackinginfo caching getredir")
 
 // keysOf returns the keys of a command.
 func keysOf(c redis.Keyed, args []string) (keys []string) {

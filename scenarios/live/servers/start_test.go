@@ -41,7 +41,7 @@ func TestOnlyADelayedStartIsTriedAgain(t *testing.T) {
 			"[the host delayed the start, and only attempt 3 succeeded: starting redis-1: redis-1 is late]"},
 		{"late each time", []outcome{{nil, late}, {nil, late}, {nil, late}}, 0, 2,
 			"the host delayed all 3 attempts to start the servers: starting redis-1: redis-1 is\n  late: " +
-				"the run is not judged", ""},
+				"the run was not judged", ""},
 		{"wrong", []outcome{{nil, wrong}}, 0, 0, wrong.Error(), ""},
 		{"late, then wrong", []outcome{{nil, late}, {nil, wrong}}, 0, 1, wrong.Error(), ""},
 		{"interrupted", []outcome{{nil, late}}, 1, 0, late.Error(), ""},

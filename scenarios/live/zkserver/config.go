@@ -36,9 +36,9 @@ func (c *Config) Can(f nemesis.Fault) error {
 		return nil
 	}
 	if f.Kind == nemesis.Drift {
-		return errors.New("the clocks of a real ZooKeeper cannot be made to drift: it is a Java program that " +
-			"measures its waits with the kernel's clocks, whose rate cannot be changed for a single program. " +
-			"Let a wall clock jump instead")
+		return errors.New("the clocks of a real ZooKeeper cannot be made to drift: " +
+			"it is a Java program that measures its waits with the kernel's clocks, " +
+			"whose rate cannot be changed for a single program. Let a wall clock jump instead")
 	}
 	if c.needsShim(f) {
 		return process.CanShim()

@@ -21,8 +21,9 @@ const jar = "/usr/share/java/zookeeper.jar"
 var extraJars = []string{"slf4j-simple.jar", "netty-codec.jar", "netty-resolver.jar"}
 
 // ErrNoServer reports that there is no ZooKeeper on this machine.
-var ErrNoServer = errors.New("there is no ZooKeeper on this machine: install one of version 3.6 or later and a Java " +
-	"to run it (Debian and Ubuntu: apt install libzookeeper-java default-jre-headless), or leave the servers simulated")
+var ErrNoServer = errors.New("there is no ZooKeeper on this machine: " +
+	"install one of version 3.6 or later and a Java to run it (Debian and Ubuntu: " +
+	"apt install libzookeeper-java default-jre-headless), or leave the servers simulated")
 
 // oldest is the oldest ZooKeeper that can be used: the first one with persistent recursive watches.
 var oldest = process.Release{3, 6}

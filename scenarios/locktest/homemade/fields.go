@@ -58,8 +58,8 @@ func laterLocks() []SoundLock {
 		{Recipe: Recipe{Name: "function", Take: called("take", comparing), Give: called("give", comparing)},
 			Promises: Leased, Why: "A function is atomic, like a script, and its library survives a restart."},
 		{Recipe: Recipe{Name: "timed-field", Version: "8", Take: takeTimed, Give: giveTimed}, Promises: Leased,
-			Why: "HSETEX FNX sets the field, with its deadline, only if there is none. The release compares it and " +
-				"deletes it in one step."},
+			Why: "HSETEX FNX sets the field, with its deadline, only if there is none. " +
+				"The release compares it and deletes it in one step."},
 		{Recipe: Recipe{Name: "timed-field-watchdog", Version: "8", Take: takeTimed, Give: giveTimed,
 			Renew: prolongTimed, Renewal: ByWatchdog}, Promises: Leased,
 			Why: "The watchdog moves the deadline of the field only if it contains the owner value."},
@@ -70,7 +70,7 @@ func laterLocks() []SoundLock {
 var brokenLater = []BrokenLock{
 	{Recipe: Recipe{Name: "function-deletes-blindly", Take: called("take", blind), Give: called("give", blind)},
 		Of:      "function",
-		Mistake: "The function that releases the lock does not compare the owner.",
+		Mistake: "The function that releases the lock does not check the owner.",
 		Trial:   `worker-1 deleted the key "lock" of worker-100`,
 		Shows:   atAnothers(removed, "The function deletes that client's key."), Found: []Family{Pauses}},
 	{Recipe: Recipe{Name: "timed-field-deletes-blindly", Version: "8", Take: takeTimed,
@@ -94,8 +94,8 @@ var brokenLater = []BrokenLock{
 		Mistake: "The field is set by HSETNX, and HPEXPIRE follows in a separate request.",
 		Shows: []Showing{{Plan: []string{"delay the answer to the HSETNX of client-1 to redis-1 by 1s"},
 			Way: Way{deadlock, abandoned}, By: "client-1",
-			Why: "client-1 waits 500 ms for the answer and retries with another value. Its first field has no " +
-				"deadline, and nobody deletes it."}},
+			Why: "client-1 waits 500 ms for the answer and retries with another value. " +
+				"Its first field has no deadline, and nobody deletes it."}},
 		Found: []Family{Network}},
 	{Recipe: Recipe{Name: "timed-field-prolongs-blindly", Version: "8", Take: takeTimed, Give: giveTimed,
 		Renewal: ByWatchdog, Renew: func(c *Call) (bool, error) {
@@ -105,15 +105,15 @@ var brokenLater = []BrokenLock{
 		Mistake: "The watchdog moves the deadline of the field, whoever set it.",
 		Shows: []Showing{{Plan: []string{"delay the HPEXPIRE of client-1 to redis-1 by 7s"},
 			Way: Way{ownership, prolongedBy}, By: "client-1",
-			Why: "The watchdog sends its request at 2.7 s. client-1 releases the lock at 4 s. The request arrives at " +
-				"9.7 s, when another client holds the lock."}},
+			Why: "The watchdog sends its request at 2.7 s. client-1 releases the lock at 4 s. " +
+				"The request arrives at 9.7 s, when another client holds the lock."}},
 		Also: []Way{{leaseExclusion, prolongedBy}, {leaseExclusion, goneKey}}, Found: []Family{Network}},
 	{Recipe: Recipe{Name: "timed-field-counts-from-the-reply", Version: "8", Take: takeTimed, Give: giveTimed,
 		CountsFromReply: true}, Of: "timed-field",
 		Mistake: "The validity is measured from the reply, so it ends after the field has expired.",
 		Shows: []Showing{{Plan: []string{"delay the answer to the HSETEX of client-1 to redis-1 by 400ms",
 			"pause client-1 for 10s after acquired"}, Way: Way{leaseExclusion, miscounted}, By: "client-1",
-			Why: "The field expires 8 s after HSETEX, and client-1 counts its validity from the answer, 400 ms " +
-				"later."}},
+			Why: "The field expires 8 s after HSETEX, " +
+				"and client-1 counts its validity from the answer, 400 ms later."}},
 		Found: []Family{Network}},
 }

@@ -121,16 +121,16 @@ func memberLocks() []SoundLock {
 		{Recipe: Recipe{Name: "hash-deadline", Give: giveField,
 			Take: takeDeadline(`t[1] * 1000 + math.floor(t[2] / 1000)`)},
 			Promises: Leased,
-			Why: "The key never expires, but the lease does: the step that acquires the lock checks that the lease " +
-				"is over."},
+			Why: "The key never expires, but the lease does: " +
+				"the step that acquires the lock checks that the lease is over."},
 		{Recipe: Recipe{Name: "hash-watchdog", Take: takeCount, Give: giveCount, Renew: prolongField,
 			Renewal: ByWatchdog},
 			Promises: Leased, Why: "The watchdog extends the hash only if it contains the owner's field."},
 		{Recipe: Recipe{Name: "hash-reentrant", Take: takeCount, Give: giveCount, Renew: prolongField,
 			Renewal: ByWatchdog, Inner: Twice},
 			Promises: Leased,
-			Why: "The work acquires the lock once more. The field counts both holds, and the watchdog goes on " +
-				"until the last release."},
+			Why: "The work acquires the lock once more. " +
+				"The field counts both holds, and the watchdog goes on until the last release."},
 		{Recipe: Recipe{Name: "zset", Take: takeScore, Give: giveMember("ZREM")}, Promises: Leased,
 			Why: "The step that acquires the lock removes expired members and checks that no other member exists. " +
 				"A release removes the client's own member."},
@@ -163,8 +163,8 @@ return redis.call('del', @lock)`), Renew: prolongField, Renewal: ByWatchdog, Inn
 			Mistake: "The watchdog ends with the first release, although the client still has the lock.",
 			Trial:   `the key "lock" of worker-1 expired .* without a renewal`,
 			Shows: []Showing{{Hold: 20 * time.Second, Way: Way{mutual, neverRenewed}, By: "client-1",
-				Why: "client-1 works for 20 s. The inner release ends its watchdog at once, and its key expires " +
-					"at 8 s."}},
+				Why: "client-1 works for 20 s. " +
+					"The inner release ends its watchdog at once, and its key expires at 8 s."}},
 			Also: []Way{{leaseExclusion, neverRenewed}}},
 		{Recipe: Recipe{Name: "hash-field-prolongs", Give: giveField, Take: script(`
 local made = redis.call('hsetnx', @lock, 'owner', $owner)
@@ -182,8 +182,8 @@ return made`)}, Of: "hash-field",
 			Mistake: "The field is set by HSETNX, and PEXPIRE follows in a separate request.",
 			Shows: []Showing{{Plan: []string{"delay the answer to the HSETNX of client-1 to redis-1 by 1s"},
 				Way: Way{deadlock, abandoned}, By: "client-1",
-				Why: "client-1 waits 500 ms for the answer and retries with another value. Its first hash has no " +
-					"expiry, and nobody deletes it."}},
+				Why: "client-1 waits 500 ms for the answer and retries with another value. " +
+					"Its first hash has no expiry, and nobody deletes it."}},
 			Found: []Family{Network}},
 		{Recipe: Recipe{Name: "hash-mode-deletes-all", Take: takeMode, Give: del}, Of: "hash-mode",
 			Mistake: "The release deletes the hash, whoever owns a field in it.",

@@ -50,12 +50,12 @@ var giveMembers = script(`return redis.call('zrem', @lock, $mode .. ':' .. $owne
 
 var readerLocks = []SoundLock{
 	{Recipe: Recipe{Name: "hash-readers", Take: takeReader, Give: giveReader, Shared: true}, Promises: Leased,
-		Why: "Only readers hold the lock together. Each reader sets the mode to the value that it has. A release " +
-			"deletes the client's own field, and the hash only if no other client has a field in it."},
+		Why: "Only readers hold the lock together. Each reader sets the mode to the value that it has. " +
+			"A release deletes the client's own field, and the hash only if no other client has a field in it."},
 	{Recipe: Recipe{Name: "zset-readers", Take: takeMembers("write"), Give: giveMembers, Shared: true},
 		Promises: Leased,
-		Why: "A reader waits for a writer, and a writer for everybody. A release removes the client's own " +
-			"member."},
+		Why: "A reader waits for a writer, and a writer for everybody. " +
+			"A release removes the client's own member."},
 }
 
 var brokenReaders = []BrokenLock{
@@ -64,14 +64,14 @@ var brokenReaders = []BrokenLock{
 		Of:      "hash-readers",
 		Mistake: "The first reader that leaves deletes the hash with the fields of the others.",
 		Shows: []Showing{{Way: Way{ownership, removed}, By: "client-[23]", Of: "client-[23]",
-			Why: "client-2 and client-3 read at the same time. The first of them that leaves deletes the other's " +
-				"field."}},
+			Why: "client-2 and client-3 read at the same time. " +
+				"The first of them that leaves deletes the other's field."}},
 		Also: []Way{{leaseExclusion, removed}}, Found: []Family{Quiet}},
 	{Recipe: Recipe{Name: "zset-readers-overlook-writers", Take: takeMembers("nobody"), Give: giveMembers,
 		Shared: true}, Of: "zset-readers",
 		Mistake: "A reader does not check whether a writer holds the lock.",
 		Shows: []Showing{{Way: Way{leaseExclusion, twice}, Seeds: 3,
-			Why: "A reader that asks while client-1 writes is granted the lock. No member has disappeared: the " +
-				"server granted both."}},
+			Why: "A reader that asks while client-1 writes is granted the lock. " +
+				"No member has disappeared: the server granted both."}},
 		Found: []Family{Quiet}},
 }

@@ -148,14 +148,13 @@ func severalLocks() []SoundLock {
 		{Recipe: Recipe{Name: "list", Take: takeList, Give: giveList}, Promises: Leased,
 			Why: "An element is pushed only if the list does not exist, and the release compares the element."},
 		{Recipe: Recipe{Name: "list-token", Take: popToken, Give: pushToken}, Promises: Faultless,
-			Why: "There is one token, and only one client can pop it. It does not expire, so a fault may lose it " +
-				"forever."},
+			Why: "There is one token, and only one client can pop it. " +
+				"It does not expire, so a fault may lose it forever."},
 		{Recipe: Recipe{Name: "signal", Take: waitsForSignal(setNX), Give: giveSignal}, Promises: Leased,
 			Why: "The signal only ends the wait; SET NX decides who gets the lock."},
 		{Recipe: Recipe{Name: "counter", Take: takeCounter, Give: giveCounter}, Promises: Leased,
 			Why: "The client that raises the counter to 1 holds the lock. " +
-				"Increments by other clients change neither the " +
-				"owner nor the expiry."},
+				"Increments by other clients change neither the owner nor the expiry."},
 		{Recipe: Recipe{Name: "counter-alone", Take: script(`
 if redis.call('incr', @lock) > 1 then return 0 end
 redis.call('pexpire', @lock, $ttl)
@@ -173,18 +172,18 @@ return 1`), Give: del}, Promises: Faultless, Late: true,
 				"and the next client relies only on the key's remaining time."},
 		{Recipe: Recipe{Name: "watchdog", Take: setNX, Give: deleteOwn, Renew: prolongOwn, Renewal: ByWatchdog},
 			Promises: Leased,
-			Why: "The watchdog compares the owner before it extends the key, and announces the loss of the lock when " +
-				"the lease ends."},
+			Why: "The watchdog checks the owner before it extends the key, " +
+				"and announces the loss of the lock when the lease ends."},
 		{Recipe: Recipe{Name: "extended", Take: setNX, Give: deleteOwn, Renew: prolongOwn, Renewal: ByUser},
-			Promises: Leased, Why: "Extend compares the owner before it extends the key."},
+			Promises: Leased, Why: "Extend checks the owner before it extends the key."},
 		{Recipe: Recipe{Name: "extended-by-set", Version: "8", Take: setNX, Give: deleteOwn, Renewal: ByUser,
 			Renew: func(c *Call) (bool, error) {
 				return granted(c.Do("SET", c.key("lock"), c.owner, "IFEQ", c.owner, "PX", millis(TTL)))
 			}}, Promises: Leased,
 			Why: "SET IFEQ sets the key only if it has the client's own value."},
 		{Recipe: Recipe{Name: "quorum", Servers: 3, Take: setNX, Give: deleteOwn, Undo: deleteOwn}, Promises: Leased,
-			Why: "Two of three servers have the key, and the client starts counting the validity before the first " +
-				"request."},
+			Why: "Two of three servers have the key, " +
+				"and the client starts counting the validity before the first request."},
 	}
 }
 
@@ -206,8 +205,8 @@ var brokenSeveral = []BrokenLock{
 			{Plan: []string{"delay the BLPOP of client-1 to redis-1 by 100ms",
 				"break client-2 | redis-1 before the answer to the BLPOP"},
 				Way: Way{deadlock, nobodyHolds},
-				Why: "The same happens to a token that client-1 has created. The token never meant that client-1 " +
-					"held the lock, so client-2 may take it."}},
+				Why: "The same happens to a token that client-1 has created. " +
+					"The token never meant that client-1 held the lock, so client-2 may take it."}},
 		// When the token is lost, nobody holds the lock, but no attempt to acquire it can succeed either.
 		Also: []Way{{tolerance, notInTime}}, Found: []Family{Network}},
 	{Recipe: Recipe{Name: "list-token-doubles", Take: popToken, Give: func(c *Call) (bool, error) {
@@ -222,9 +221,9 @@ var brokenSeveral = []BrokenLock{
 		Mistake: "The client that receives the signal sets the key without NX.",
 		Shows: []Showing{
 			{Hold: 50 * time.Millisecond, Cycles: 6, Seeds: 10, Way: Way{ownership, overwritten},
-				Why: "The lock is held only briefly, so a release often finds nobody waiting, and its signal stays " +
-					"in the list. The next client acquires the lock by SET NX. The client after that receives the " +
-					"old signal at once and overwrites the holder's key."},
+				Why: "The lock is held only briefly, so a release often finds nobody waiting, " +
+					"and its signal stays in the list. The next client acquires the lock by SET NX. " +
+					"The client after that receives the old signal at once and overwrites the holder's key."},
 			{Hold: 50 * time.Millisecond, Cycles: 6, Seeds: 10, Way: Way{leaseExclusion, overwritten},
 				Why: "Then both hold the lock."}},
 		Found: []Family{Network}},
@@ -244,7 +243,7 @@ return 1`)}, Of: "counter",
 redis.call('del', @twin)
 if redis.call('get', @lock) ~= $owner then return 0 end
 return redis.call('del', @lock)`)}, Of: "pair",
-		Mistake: "The release deletes the second key without comparing the owner.",
+		Mistake: "The release deletes the second key without checking the owner.",
 		Trial:   `worker-1 deleted the key "lock:twin" of worker-100`,
 		// The first key still keeps the other clients out.
 		Shows: atAnothers(removed, "DEL deletes that client's second key.")[:1], Found: []Family{Pauses}},
@@ -252,22 +251,21 @@ return redis.call('del', @lock)`)}, Of: "pair",
 		Mistake: "The token is incremented before the key is set, in a separate request.",
 		Shows: []Showing{{Plan: []string{"delay the answer to the INCR of client-1 to redis-1 by 400ms"},
 			Hold: 100 * time.Millisecond, Seeds: 10, Way: Way{tokenOrder, wentBack}, By: "client-1",
-			Why: "client-1 increments the token to 1 and learns it 400 ms later. Meanwhile client-2 increments it to " +
-				"2 and holds the lock for 100 ms. If client-1 then finds the lock free, it acquires the lock with " +
-				"token 1."}},
+			Why: "client-1 increments the token to 1 and learns it 400 ms later. " +
+				"Meanwhile client-2 increments it to 2 and holds the lock for 100 ms. " +
+				"If client-1 then finds the lock free, it acquires the lock with token 1."}},
 		// client-2 must release the lock while client-1 still waits for the reply with its token, which takes up to 500
 		// ms.
 		Found: []Family{Network}, Hold: 100 * time.Millisecond},
 	{Recipe: Recipe{Name: "line-sets-in-turn", Owner: PerAcquire, Take: takeTurn(""), Give: deleteOwn}, Of: "line",
-		Mistake: "The first client in the " +
-			"queue sets the key without NX.", Trial: "Lock of worker-1 returned nil after ",
+		Mistake: "The first client in the queue sets the key without NX.", Trial: "Lock of worker-1 returned nil after ",
 		Shows: atFirst(overwritten, "client-1 left the queue when it acquired the lock, "+
 			"so client-2 is now first in the queue."),
 		Found: []Family{Quiet}},
 	{Recipe: Recipe{Name: "hand-over-blindly", Owner: PerAcquire, Says: true, Take: takeHanded,
 		Give: handsOver(`false`)},
 		Of:      "hand-over",
-		Mistake: "The release hands the lock over without comparing the owner.",
+		Mistake: "The release hands the lock over without checking the owner.",
 		Trial:   `worker-1 .* the key "lock" of worker-100`,
 		Shows:   atAnothers(overwritten, "SET overwrites that client's value with that of the waiting client."),
 		Also:    []Way{{ownership, removed}, {leaseExclusion, removed}}, Found: []Family{Pauses}},
@@ -280,11 +278,11 @@ var brokenEnds = []BrokenLock{
 		Renew: func(c *Call) (bool, error) { return granted(c.Do("PEXPIRE", c.key("lock"), millis(TTL))) }},
 		Of:      "watchdog",
 		Mistake: "The watchdog extends the key, whoever owns it.",
-		Shows: []Showing{{Plan: []string{"delay the PEXPIRE of client-1 to redis-1 by " +
-			"7s"}, Way: Way{ownership, prolongedBy},
+		Shows: []Showing{{Plan: []string{
+			"delay the PEXPIRE of client-1 to redis-1 by 7s"}, Way: Way{ownership, prolongedBy},
 			By: "client-1",
-			Why: "The watchdog sends its request at 2.7 s. client-1 releases the lock at 4 s. The request arrives at " +
-				"9.7 s, when another client holds the lock."}},
+			Why: "The watchdog sends its request at 2.7 s. client-1 releases the lock at 4 s. " +
+				"The request arrives at 9.7 s, when another client holds the lock."}},
 		Also: []Way{{leaseExclusion, prolongedBy}, {leaseExclusion, goneKey}}, Found: []Family{Network}},
 	{Recipe: Recipe{Name: "watchdog-never-renews", Take: setNX, Give: deleteOwn, Renewal: Asleep}, Of: "watchdog",
 		Mistake: "The watchdog is never started.", Trial: `the key "lock" of worker-1 expired .* without a renewal`,
@@ -303,20 +301,20 @@ var brokenEnds = []BrokenLock{
 		Renew: ifRead(func(c *Call) (bool, error) { return granted(c.Do("PEXPIRE", c.key("lock"), millis(TTL))) })},
 		Of:      "extended",
 		Mistake: "Extend uses GET and PEXPIRE instead of one script.",
-		Shows: []Showing{{Plan: []string{"delay the PEXPIRE of client-1 to redis-1 by " +
-			"7s"}, Way: Way{ownership, prolongedBy},
+		Shows: []Showing{{Plan: []string{
+			"delay the PEXPIRE of client-1 to redis-1 by 7s"}, Way: Way{ownership, prolongedBy},
 			By: "client-1",
-			Why: "GET returns the client's own value at 2.7 s. The lock is released at 4 s, and PEXPIRE arrives at " +
-				"9.7 s, when another client holds the lock."}},
+			Why: "GET returns the client's own value at 2.7 s. " +
+				"The lock is released at 4 s, and PEXPIRE arrives at 9.7 s, when another client holds the lock."}},
 		Found: []Family{Network}},
 	{Recipe: Recipe{Name: "string-counts-from-the-reply", Take: setNX, Give: deleteOwn, CountsFromReply: true},
 		Of:      "string",
 		Mistake: "The validity is measured from the reply, so it ends after the key has expired.",
-		Shows: []Showing{{Plan: []string{"delay the answer to the SET of client-1 to redis-1 by " +
-			"400ms"}, Hold: 9 * time.Second,
+		Shows: []Showing{{Plan: []string{
+			"delay the answer to the SET of client-1 to redis-1 by 400ms"}, Hold: 9 * time.Second,
 			Way: Way{leaseExclusion, miscounted}, By: "client-1",
-			Why: "The key is set at 0 s and expires at 8 s. client-1 relies on the lock until 8.4 s, and another " +
-				"client asks for it every 100 ms."}},
+			Why: "The key is set at 0 s and expires at 8 s. " +
+				"client-1 relies on the lock until 8.4 s, and another client asks for it every 100 ms."}},
 		// Two leases overlap only if the client still holds the lock when its key expires.
 		Found: []Family{Network}, Hold: 9 * time.Second},
 	{Recipe: Recipe{Name: "quorum-of-one", Servers: 3, Quorum: 1, Take: setNX, Give: deleteOwn, Undo: deleteOwn},
@@ -329,11 +327,11 @@ var brokenEnds = []BrokenLock{
 	{Recipe: Recipe{Name: "quorum-counts-from-the-reply", Servers: 3, Take: setNX, Give: deleteOwn, Undo: deleteOwn,
 		CountsFromReply: true}, Of: "quorum",
 		Mistake: "The validity is measured from the last reply, so it ends after the keys have expired.",
-		Shows: []Showing{{Plan: []string{"delay the answer to the SET of client-1 to redis-1 by " +
-			"450ms"}, Hold: 9 * time.Second,
+		Shows: []Showing{{Plan: []string{
+			"delay the answer to the SET of client-1 to redis-1 by 450ms"}, Hold: 9 * time.Second,
 			Way: Way{leaseExclusion, miscounted}, By: "client-1",
-			Why: "The keys are set at 0 s and expire at 8 s. client-1 subtracts 82 ms for clock drift, and still " +
-				"relies on the lock until 8.37 s."}},
+			Why: "The keys are set at 0 s and expire at 8 s. " +
+				"client-1 subtracts 82 ms for clock drift, and still relies on the lock until 8.37 s."}},
 		// The lock must be held for 9 s, for the same reason as in string-counts-from-the-reply.
 		Found: []Family{Network}, Hold: 9 * time.Second},
 	{Recipe: Recipe{Name: "string-not-given-back", Take: setNX, Unchecked: true,

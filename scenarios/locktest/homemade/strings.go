@@ -246,13 +246,14 @@ var recordKeeps = []Promise{{Quiet, checker.Laws}, {Pauses, locktest.LeaseLaws},
 func stringLocks() []SoundLock {
 	return []SoundLock{
 		{Recipe: Recipe{Name: "string", Take: setNX, Give: deleteOwn}, Promises: Leased,
-			Why: "SET NX never overwrites a key. Each attempt has its own value, and the release compares it and " +
-				"deletes the key in one step."},
+			Why: "SET NX never overwrites a key. " +
+				"Each attempt has its own value, and the release compares it and deletes the key in one step."},
 		{Recipe: Recipe{Name: "string-watch", Take: setNX, Give: watching(deleteRead)}, Promises: Leased,
 			Why: "EXEC deletes the key only if it is unchanged since GET returned the client's own value."},
 		{Recipe: Recipe{Name: "string-per-acquire", Owner: PerAcquire, Take: setNX, Give: deleteOwn}, Promises: Leased,
-			Why: "All attempts of one Lock use the same value, but until the lock is acquired the only request that " +
-				"uses it is SET NX, which does nothing while the key exists."},
+			Why: "All attempts of one Lock use the same value, " +
+				"but until the lock is acquired the only request that uses it is SET NX, " +
+				"which does nothing while the key exists."},
 		{Recipe: Recipe{Name: "string-undo", Take: setNX, Give: deleteOwn, Undo: deleteOwn}, Promises: Leased,
 			Why: "An attempt without an answer is undone with its own value, which no other attempt uses."},
 		{Recipe: Recipe{Name: "string-nx-get", Give: deleteOwn, Take: func(c *Call) (bool, error) {
@@ -270,8 +271,8 @@ return 1`)}, Promises: Leased,
 		{Recipe: Recipe{Name: "string-watched-take", Take: watching(setMissing), Give: deleteOwn}, Promises: Leased,
 			Why: "EXEC sets the key only if it still does not exist."},
 		{Recipe: Recipe{Name: "string-rename", Take: renames("RENAMENX"), Give: deleteOwn}, Promises: Leased,
-			Why: "RENAMENX does nothing if the key exists. The expiry moves with the key; it counts from the " +
-				"preceding SET, as does the validity."},
+			Why: "RENAMENX does nothing if the key exists. " +
+				"The expiry moves with the key; it counts from the preceding SET, as does the validity."},
 		{Recipe: Recipe{Name: "string-json", Take: takeJSON, Give: giveJSON}, Promises: Leased,
 			Why: "The release compares the owner that the value contains."},
 		{Recipe: Recipe{Name: "string-delex", Version: "8", Take: setNX, Give: func(c *Call) (bool, error) {
@@ -283,15 +284,15 @@ return 1`)}, Promises: Leased,
 		}}, Promises: Leased,
 			Why: "CAD compares and deletes in one step."},
 		{Recipe: Recipe{Name: "tombstone", Take: takeFree, Give: giveFree}, Promises: Leased,
-			Why: "The step that acquires the lock checks that the key has expired, or that its owner has written " +
-				"\"free\"."},
+			Why: "The step that acquires the lock checks that the key has expired, " +
+				"or that its owner has written \"free\"."},
 		{Recipe: Recipe{Name: "record", Take: replaceStale(true), Give: deleteOwn}, Promises: recordKeeps,
 			Why: "No key expires. A client that takes over the lock has seen the version that it replaces stay " +
 				"unchanged for a whole TTL, and the holder's TTL began before it wrote that version."},
 		{Recipe: Recipe{Name: "record-with-heartbeat", Take: replaceStale(true), Give: deleteVersion, Renew: beat,
 			Renewal: ByWatchdog}, Promises: recordKeeps,
-			Why: "Like record, but the holder writes a new version before the TTL of the old one ends, and announces " +
-				"the loss if it cannot do so."},
+			Why: "Like record, but the holder writes a new version before the TTL of the old one ends, " +
+				"and announces the loss if it cannot do so."},
 	}
 }
 
@@ -302,31 +303,30 @@ var brokenStrings = []BrokenLock{
 		Shows:   atAnothers(removed, "DEL deletes that client's key."), Found: []Family{Pauses}},
 	{Recipe: Recipe{Name: "string-two-steps", Take: setNX, Give: ifRead(del)}, Of: "string",
 		Mistake: "The release is GET and DEL instead of one script.",
-		Shows: []Showing{{Plan: []string{"delay the DEL of client-1 to redis-1 by " +
-			"6s"}, Way: Way{ownership, removed},
+		Shows: []Showing{{Plan: []string{"delay the DEL of client-1 to redis-1 by 6s"}, Way: Way{ownership, removed},
 			By: "client-1",
-			Why: "GET returns the client's own value at 4 s. The key expires at 8 s, and DEL arrives at 10 s, when " +
-				"the client that acquired the lock at 8 s holds it."}},
+			Why: "GET returns the client's own value at 4 s. The key expires at 8 s, " +
+				"and DEL arrives at 10 s, when the client that acquired the lock at 8 s holds it."}},
 		Also: []Way{{leaseExclusion, removed}, {leaseExclusion, lateTry}}, Found: []Family{Network}},
 	{Recipe: Recipe{Name: "string-one-value-a-client", Owner: PerClient, Take: setNX, Give: deleteOwn},
 		Of:      "string",
 		Mistake: "A client uses one value for all its locks.",
 		Shows: []Showing{{Plan: []string{"delay the " + ownDeletion + " of client-1 to redis-1 by 6s"}, Clients: 1,
 			Way: Way{ownership, removed}, By: "client-1", Of: "client-1", Never: []string{"did not compare"},
-			Why: "The release of client-1's first lock arrives at 10 s. Its second lock, which it has held since " +
-				"8 s, has the same value."}},
+			Why: "The release of client-1's first lock arrives at 10 s. " +
+				"Its second lock, which it has held since 8 s, has the same value."}},
 		Also: []Way{{leaseExclusion, removed}, {leaseExclusion, lateTry}}, Found: []Family{Network}},
 	{Recipe: Recipe{Name: "string-undo-of-all-tries", Owner: PerAcquire, Take: setNX, Give: deleteOwn,
 		Undo: deleteOwn}, Of: "string-undo",
-		Mistake: "All attempts of one Lock use the same value, so the request that undoes one of them may undo a " +
-			"later one.",
+		Mistake: "All attempts of one Lock use the same value, " +
+			"so the request that undoes one of them may undo a later one.",
 		Shows: []Showing{{Plan: []string{"delay the answer to the SET of client-1 to redis-1 by 1s",
 			"delay the " + ownDeletion + " of client-1 to redis-1 by 8500ms"}, Clients: 2, Seeds: 10,
 			Way: Way{leaseExclusion, lateTry}, By: "client-1", Never: []string{"did not compare"},
-			Why: "client-1 does not learn in time that its first SET has set the key, and undoes it with a script " +
-				"that arrives at 9 s. At 8 s the key expires. If client-1 is the first to retry after that, it sets " +
-				"the key again with the same value, and the script deletes it: client-2 acquires the lock while the " +
-				"lease lasts."}},
+			Why: "client-1 does not learn in time that its first SET has set the key, " +
+				"and undoes it with a script that arrives at 9 s. At 8 s the key expires. " +
+				"If client-1 is the first to retry after that, it sets the key again with the same value, " +
+				"and the script deletes it: client-2 acquires the lock while the lease lasts."}},
 		Also: []Way{{ownership, removed}, {leaseExclusion, removed}}, Found: []Family{Network}},
 	{Recipe: Recipe{Name: "string-one-value-for-all", Owner: Nobody, Take: setNX, Give: deleteOwn}, Of: "string",
 		Mistake: "All clients use the same value.",
@@ -336,8 +336,8 @@ var brokenStrings = []BrokenLock{
 	{Recipe: Recipe{Name: "string-read-back", Take: setNX, Give: giveReadBack}, Of: "string",
 		Mistake: "The release compares the key with the value that it has just read, whoever the owner is.",
 		Trial:   `worker-1 deleted the key "lock" of worker-100`,
-		Shows: atAnothers(removed, "GET reads that client's value, and the script finds it and deletes that client's "+
-			"key.",
+		Shows: atAnothers(removed, "GET reads that client's value, "+
+			"and the script finds it and deletes that client's key.",
 			"did not compare"), Found: []Family{Pauses}},
 	{Recipe: Recipe{Name: "string-overwrites", Take: setAlways, Give: deleteOwn}, Of: "string",
 		Mistake: "The key is set by SET without NX.", Trial: "Lock of worker-1 returned nil after ",
@@ -352,11 +352,11 @@ var brokenStrings = []BrokenLock{
 	{Recipe: Recipe{Name: "string-kept-for-a-while", Take: setNX, Give: func(c *Call) (bool, error) {
 		return granted(c.Do("SET", c.key("lock"), c.owner, "XX", "PX", "1000"))
 	}}, Of: "string",
-		Mistake: "The release keeps the lock for another second with SET XX, which checks that the key exists, but " +
-			"not who owns it.",
+		Mistake: "The release keeps the lock for another second with SET XX, " +
+			"which checks that the key exists, but not who owns it.",
 		Trial: `worker-1 .* the key "lock" of worker-100`,
-		Shows: atAnothers(overwritten, "SET XX finds that client's key, and overwrites it with client-1's value for "+
-			"a second.",
+		Shows: atAnothers(overwritten, "SET XX finds that client's key, "+
+			"and overwrites it with client-1's value for a second.",
 			"whether or not there was one"), Found: []Family{Pauses}},
 	{Recipe: Recipe{Name: "string-multi-prolongs", Take: setAndExpire(), Give: deleteOwn}, Of: "string-multi",
 		Mistake: "PEXPIRE without NX: every client that asks for the lock extends the holder's key.",
@@ -369,13 +369,12 @@ var brokenStrings = []BrokenLock{
 	{Recipe: Recipe{Name: "string-watched-take-without-multi", Take: watching(setIfMissing), Give: deleteOwn},
 		Of:      "string-watched-take",
 		Mistake: "SET is sent without MULTI and EXEC, so WATCH has no effect.",
-		Shows: saying(lateSet("SET", "client-1 finds no key. Neither does client-2 10 ms later, so it sets its "+
-			"own. client-1's SET arrives after that."), "outside of a transaction"), Found: []Family{Network}},
+		Shows: saying(lateSet("SET", "client-1 finds no key. Neither does client-2 10 ms later, so it sets its own. "+
+			"client-1's SET arrives after that."), "outside of a transaction"), Found: []Family{Network}},
 	{Recipe: Recipe{Name: "string-watch-without-multi", Take: setNX, Give: watching(ifRead(del))},
 		Of:      "string-watch",
 		Mistake: "DEL is sent without MULTI and EXEC, so WATCH has no effect.",
-		Shows: []Showing{{Plan: []string{"delay the DEL of client-1 to redis-1 by " +
-			"6s"}, Way: Way{ownership, removed},
+		Shows: []Showing{{Plan: []string{"delay the DEL of client-1 to redis-1 by 6s"}, Way: Way{ownership, removed},
 			By: "client-1", Says: []string{"outside of a transaction"},
 			Why: "GET returns the client's own value at 4 s, and DEL arrives at 10 s."}},
 		Also: []Way{{leaseExclusion, removed}, {leaseExclusion, lateTry}}, Found: []Family{Network}},
@@ -392,10 +391,10 @@ func brokenRecords() []BrokenLock {
 		{Recipe: Recipe{Name: "tombstone-blind", Take: takeFree, Give: func(c *Call) (bool, error) {
 			return granted(c.Do("SET", c.key("lock"), "free"))
 		}}, Of: "tombstone",
-			Mistake: "The release writes \"free\" without comparing the owner.",
+			Mistake: "The release writes \"free\" without checking the owner.",
 			Trial:   `worker-1 .* the key "lock" of worker-100`,
-			Shows: atAnothers(overwritten, "SET overwrites that "+
-				"client's value with \"free\"."), Found: []Family{Pauses}},
+			Shows: atAnothers(overwritten,
+				"SET overwrites that client's value with \"free\"."), Found: []Family{Pauses}},
 		{Recipe: Recipe{Name: "tombstone-two-steps", Give: giveFree, Take: func(c *Call) (bool, error) {
 			value, err := c.get()
 			if err != nil || value != "" && value != "free" {
@@ -404,16 +403,16 @@ func brokenRecords() []BrokenLock {
 			return setAlways(c)
 		}}, Of: "tombstone",
 			Mistake: "The key is read by GET and set by SET instead of by one script.",
-			Shows: lateSet("SET", "client-1 finds no key. Neither does client-2 10 ms later, so it sets its "+
-				"own. client-1's SET arrives after that."), Found: []Family{Network}},
+			Shows: lateSet("SET", "client-1 finds no key. Neither does client-2 10 ms later, so it sets its own. "+
+				"client-1's SET arrives after that."), Found: []Family{Network}},
 		{Recipe: Recipe{Name: "record-impatient", Take: replaceStale(false), Give: deleteOwn}, Of: "record",
-			Mistake: "The TTL is measured from when the client first found the lock taken, even if the version has " +
-				"changed since.",
+			Mistake: "The TTL is measured from when the client first found the lock taken, " +
+				"even if the version has changed since.",
 			Shows: []Showing{{Hold: 6 * time.Second, Way: Way{ownership, overwritten},
 				Never: []string{"whether or not there was one", "did not compare"},
-				Why: "client-1 holds the lock until 6 s, and one of the other clients from then on. The third " +
-					"client, which has waited since 0 s, replaces the second one's record at 8 s. It compares the " +
-					"version, but has not seen that version for a whole TTL."}},
+				Why: "client-1 holds the lock until 6 s, and one of the other clients from then on. " +
+					"The third client, which has waited since 0 s, replaces the second one's record at 8 s. " +
+					"It compares the version, but has not seen that version for a whole TTL."}},
 			Also: []Way{{leaseExclusion, overwritten}}, Found: []Family{Quiet}},
 		{Recipe: Recipe{Name: "deadline-getset", Take: replaceEnded, Give: func(c *Call) (bool, error) {
 			if !time.Now().Before(c.end()) {
@@ -422,11 +421,11 @@ func brokenRecords() []BrokenLock {
 			return del(c)
 		}}, Of: "record",
 			Mistake: "GETSET writes before it is known whether the holder's lease is over, and nothing is compared.",
-			Shows: []Showing{{Plan: []string{"crash client-1 after acquired", "delay the GETSET of client-2 to " +
-				"redis-1 by 300ms"},
+			Shows: []Showing{{Plan: []string{"crash client-1 after acquired",
+				"delay the GETSET of client-2 to redis-1 by 300ms"},
 				Seeds: 10, Way: Way{ownership, overwritten}, By: "client-2", Of: "client-3",
-				Why: "client-1's lease ends at 8 s. If client-2 is the first to read that, its GETSET arrives after " +
-					"client-3's, and overwrites the key of client-3, which holds the lock."}},
+				Why: "client-1's lease ends at 8 s. If client-2 is the first to read that, " +
+					"its GETSET arrives after client-3's, and overwrites the key of client-3, which holds the lock."}},
 			Also: []Way{{ownership, removed}, {leaseExclusion, removed}, {leaseExclusion, overwritten}}, Found: nil},
 	}
 }

@@ -48,6 +48,6 @@ func LogSimulationCost(t *testing.T, members []sim.ProcessID, add func(*sim.Worl
 	synctest.Test(t, func(t *testing.T) {
 		echoed = work(func(context.Context, string) (net.Conn, error) { return echo(), nil }, []string{"127.0.0.1:1"})
 	})
-	t.Logf("%v before simulated members, %v before an echo: %.1f times", simulated, echoed,
+	t.Logf("%v with simulated members, %v with an echo server: %.1f times as long", simulated, echoed,
 		float64(simulated)/float64(echoed))
 }

@@ -47,14 +47,14 @@ func Table(t *testing.T, path, name string, clients []Client, families []Family,
 		rows(&b, client, &result, families, func(f *Finding) string {
 			key := reasons.keyOf(client.Name, f)
 			if used[key] = true; reasons[key] == "" {
-				t.Errorf("%s (%s) has no reason: %s", f.Name, key, f.Faults)
+				t.Errorf("no reason is recorded for %s (%s): %s", f.Name, key, f.Faults)
 			}
 			return reasons[key]
 		})
 	}
 	for key := range reasons {
 		if !used[key] {
-			t.Errorf("nothing was found that is explained as %s", key)
+			t.Errorf("no finding has the recorded reason %s", key)
 		}
 	}
 	explained(t, path, reasons)
@@ -114,7 +114,7 @@ func (r *Result) hasPlans(t *testing.T, client string) {
 		if !slices.ContainsFunc(r.Findings, func(f Finding) bool {
 			return f.Family == c.Family && f.Law == c.Law && f.Cause == c.Cause
 		}) {
-			t.Errorf("%+v of %s has no plan", c, client)
+			t.Errorf("%+v of %s has no finding", c, client)
 		}
 	}
 	folders, err := filepath.Glob(filepath.Join("testdata", client+"-*", "plan.txt"))
@@ -124,7 +124,7 @@ func (r *Result) hasPlans(t *testing.T, client string) {
 	for _, plan := range folders {
 		name := filepath.Base(filepath.Dir(plan))
 		if !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Name == name }) {
-			t.Errorf("%s is of no finding", plan)
+			t.Errorf("%s belongs to no finding", plan)
 		}
 	}
 }
@@ -140,7 +140,7 @@ func explained(t *testing.T, path string, reasons Reasons) {
 		_, entry, found := strings.Cut(string(text), "\n- **"+reason+".**")
 		entry, _, _ = strings.Cut(entry, "**")
 		if !found || !strings.Contains(entry, "Promised:") || !strings.Contains(entry, "line") {
-			t.Errorf("%s does not say why, by which lines and what is promised: - **%s.**", path, reason)
+			t.Errorf("%s has no complete entry (the reason, the lines, what is promised) for - **%s.**", path, reason)
 		}
 	}
 }

@@ -29,8 +29,8 @@ type Function struct {
 func (f *Function) Has(flag string) bool { return slices.Contains(f.Flags, flag) }
 
 // badName is Redis's error for an invalid name of a library or a function.
-const badName = "Library names can only contain letters, numbers, or underscores(_) and must be at least one " +
-	"character long"
+const badName = "Library names can only contain letters, " +
+	"numbers, or underscores(_) and must be at least one character long"
 
 // checkName returns an error message if a library or a function cannot have the name, and "" otherwise.
 func checkName(name string) string {
