@@ -234,7 +234,7 @@ func TestHostileClients(t *testing.T) {
 		{"ends asking", crashed, "client-1 ended before it reported FENCEPOST ACQUIRED lock or FENCEPOST FAILED " +
 			"lock, so it counts as crashed"},
 		{"throws at the end", crashed, "client-1 ended with exit status 1, so it counts as crashed"},
-		{"ends in a command", crashed, "client-1 ended with exit status 1 although"},
+		{"ends in a command", crashed, "client-1 ended with exit status 1 before it reported"},
 		{"half", goesOn, ""},
 		{"no RESP", goesOn, `client-1 sent redis-1 bytes that are not a command: "\x16\x03\x01 hello"; that ` +
 			`connection was closed`},
