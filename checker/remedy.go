@@ -31,7 +31,8 @@ const (
 	ownValue       = "Give each attempt its own random value."
 	valueOfTheCall = "Keep the owner value with the call that acquired the lock, " +
 		"and not in a field that several tasks share: the next task to acquire the lock overwrites it."
-	renewedPlaces = "Give each place in the queue a timeout on the server's clock that does not depend on the places before it, " +
+	renewedPlaces = "Give each place in the queue a timeout on the server's clock " +
+		"that does not depend on the places before it, " +
 		"and let a waiting client renew its timeout."
 	serverClocks  = "Keep the servers' wall clocks from jumping (slew them, never step them)."
 	moreAllowance = "Allow for more clock drift than you do now."
@@ -129,7 +130,8 @@ var remedies = map[CauseKind][]advice{
 	ValidityMiscounted: slices.Concat(
 		together(
 			advice{text: ownValue, unless: history.OwnValue, only: anyRedis, when: ofDetail(GoneKey)},
-			advice{text: "Consider a lease extended only if the server says that the key exists and belongs to the client.",
+			advice{text: "Consider a lease extended only if the server says " +
+				"that the key exists and belongs to the client.",
 				unless: history.ObeyedExtension, only: anyRedis, when: ofDetail(GoneKey)},
 			"Give each attempt its own random value, "+
 				"and consider a lease extended only if the server says that the key exists and has that value."),

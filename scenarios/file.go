@@ -73,9 +73,11 @@ func (f *file) fields() []field {
 	times := f.timeFields()
 	return []field{
 		{name: "name", required: true, read: save(&s.Name, f.Slug),
-			doc: doc{values: "lower-case letters, digits, `-`; at most 64", standard: "required", meaning: "the scenario's name"}},
+			doc: doc{values: "lower-case letters, digits, `-`; at most 64", standard: "required",
+				meaning: "the scenario's name"}},
 		{name: "summary", read: save(&s.Summary, f.Prose),
-			doc: doc{values: "text", standard: "none", meaning: "a description of the situation for readers who do not know it"}},
+			doc: doc{values: "text", standard: "none",
+				meaning: "a description of the situation for readers who do not know it"}},
 		{name: "source", read: save(&s.Source, f.Prose),
 			doc: doc{values: "text", standard: "none",
 				meaning: "where the situation is described: author, title and address of the document, or any text"}},

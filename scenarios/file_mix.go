@@ -30,9 +30,10 @@ func (f *file) mixFields(m *draw.Mix) []field {
 				meaning: "how often each kind of fault is drawn relative to the others; " +
 					"a kind that is not listed is not drawn"}},
 		{name: "with", read: f.readAdditions,
-			doc: doc{values: "list of kinds of faults", standard: "none", meaning: "kinds that are drawn in addition to those in `weights`, each as often as the average of those. " +
-				"Kinds that are " +
-				"off by default are drawn only if they are listed here or if one of `faults` is of that kind"}},
+			doc: doc{values: "list of kinds of faults", standard: "none",
+				meaning: "kinds that are drawn in addition to those in `weights`, " +
+					"each as often as the average of those. " +
+					"Kinds that are off by default are drawn only if they are listed here or used in `faults`"}},
 		span("pause", &m.Pause, "TTL/100 to 3 × TTL", "how long pauses are"),
 		span("jump", &m.Jump, "TTL/100 to 3 × TTL", "how far clocks jump, forward or backward"),
 		span("delay", &m.Delay, "TTL/1000 to 3 × TTL", "how late messages are"),
@@ -65,7 +66,8 @@ func (f *file) mixFields(m *draw.Mix) []field {
 			meaning: "the highest number of a message or reply that a fault may name; " +
 				"the messages of each link are numbered from the start of the run"}},
 		{name: "swarm", read: save(&m.Swarm, f.OnOff),
-			doc: doc{values: "switch", standard: "`on`", meaning: "each random plan uses only a random half of the kinds of faults"}},
+			doc: doc{values: "switch", standard: "`on`",
+				meaning: "each random plan uses only a random half of the kinds of faults"}},
 		{name: "within", read: save(&f.scenario.Within, f.Millis), doc: doc{values: "whole milliseconds, at least 1ms",
 			standard: "see below", meaning: "the time after the start in which faults may strike"}},
 		{name: "without", read: func(n ast.Node) { f.readExclusions(n, m) },

@@ -504,7 +504,7 @@ func (e *Event) wrongCheck() error {
 	case e.By == "" && !e.Checked.IsScore():
 		return errors.New("\"checked\" says what a request looked at: state in \"by\" whose request it was")
 	case e.Checked.String() == "":
-		return fmt.Errorf("checked is %d, which is none of: nothing, presence, value, lapse, watched, score, early-score",
+		return fmt.Errorf("checked is %d, none of nothing, presence, value, lapse, watched, score, early-score",
 			e.Checked)
 	}
 	return nil

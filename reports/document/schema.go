@@ -50,7 +50,9 @@ func definitions() object {
 	return object{
 		"law":     object{"enum": LawNames(append(slices.Clone(checker.Laws), checker.Linearizability))},
 		"outcome": object{"enum": outcomes},
-		"verdict": object{"enum": verdicts(), "description": "how the outcome compares with what the scenario expects; if the scenario expects nothing, held or broken"},
+		"verdict": object{"enum": verdicts(),
+			"description": "how the outcome compares with what the scenario expects; " +
+				"if the scenario expects nothing, held or broken"},
 		"event": object{"type": "object", "required": []string{"index", "time", "process", "type", "f"},
 			"description": "an event of the history, in the same form as in history.jsonl"},
 		"measure": object{"type": []string{"number", "null"}, "description": "null without a value"},

@@ -264,10 +264,11 @@ var confirmations = []confirmation{
 		"deadline, the retry period and the timeout of a request: without a deadline it does not notice that its " +
 		"lease is over.",
 		apply: renewDeadline},
-	{text: "Never extend a lock by less time than it has left: another holder of the same key, or one that does not get " +
-		"the answer, counts on the longer lease.", changes: []string{"lock.holders: own-lease"}, apply: longExtension},
-	{text: "Never extend a lock by less time than it has left: if such an extension fails on some servers, it shortens " +
-		"the lock on the others.", apply: longExtension},
+	{text: "Never extend a lock by less time than it has left: another holder of the same key, or one that does not " +
+		"get the answer, counts on the longer lease.",
+		changes: []string{"lock.holders: own-lease"}, apply: longExtension},
+	{text: "Never extend a lock by less time than it has left: if such an extension fails on some servers, it " +
+		"shortens the lock on the others.", apply: longExtension},
 	{text: "Cap the number of extensions of one hold.", changes: []string{"lock.extension.limit: 3"}},
 	{text: "Before asking for a lock again, release any earlier hold on it: delete the client's key, or stop working " +
 		"and let the session end.",

@@ -176,9 +176,9 @@ func (n *Necessity) unnamed(s *Story, later []int) {
 			with, without = with+broken(s.Plan.Seed+1+seed), without+broken(s.Plan.Seed+1+seed, i)
 		}
 		if with >= without+leastDifference {
-			n.wrongs.Add(fmt.Sprintf("missing: the explanation of %s by %s does not name the necessary %s", s.Law, s.Cause,
-				f.Kind), s, "%s: the law is broken in %d of %d runs with this fault, and in %d without it", f, with,
-				otherSeeds, without)
+			n.wrongs.Add(fmt.Sprintf("missing: the explanation of %s by %s does not name the necessary %s", s.Law,
+				s.Cause, f.Kind), s, "%s: the law is broken in %d of %d runs with this fault, and in %d without it", f,
+				with, otherSeeds, without)
 			return
 		}
 	}

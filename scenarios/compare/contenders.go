@@ -59,7 +59,8 @@ var contenders = []Contender{
 		Servers: "redis: 1, replicas: 1", Lock: "protocol: set-nx-px, wait: {timeout: 100ms}, " + renewed,
 		Nodes: []string{"redis-1", "redis-1-replica-1", "sentinel-1"}, Struck: "redis-1",
 		Spare: []string{"redis-1"}, Most: pair},
-	{Name: "cluster", Title: "Redis Cluster", Text: "SET NX PX on a Redis Cluster of three masters with one replica each.",
+	{Name: "cluster", Title: "Redis Cluster",
+		Text:    "SET NX PX on a Redis Cluster of three masters with one replica each.",
 		Servers: cluster, Lock: "protocol: set-nx-px, " + renewed, Nodes: members, Struck: "redis-2",
 		Spare: []string{"redis-2"}, Most: slotOwners},
 	{Name: "cluster-wait", Title: "Cluster, WAIT 1", Text: "The same with WAIT 1 after the SET; " +

@@ -12,7 +12,8 @@ import (
 
 // Described lists the JSON objects that the commands print with --json.
 var Described = []document.Described{
-	{Commands: []string{"compare"}, Object: compareJSON{}, Is: "all protocols with the same work and under the same faults"},
+	{Commands: []string{"compare"}, Object: compareJSON{},
+		Is: "all protocols with the same work and under the same faults"},
 	{Commands: []string{"odds"}, Object: oddsJSON{}, Is: "how likely Redlock is to let two clients in"},
 }
 

@@ -54,7 +54,8 @@ func (o *OddsReport) Document() *document.Document {
 			Summary: fmt.Sprintf("Each of them %s, and loses the lock in doing so with a probability of %g %%.", loss,
 				o.Asked.Chance*100)},
 		Body: []document.Block{document.Section{Heading: "How often a second client got the lock",
-			Body: []document.Block{t, document.Paragraph{Words: "The article's k^N is the chance that all servers lose the lock at once. " +
+			Body: []document.Block{t, document.Paragraph{Words: "The article's k^N is the chance that all servers " +
+				"lose the lock at once. " +
 				"A second client needs only a quorum of servers that do not have the lock: " +
 				"those that lost it and those that never had it."}}}},
 		Interrupted: o.Interrupted, Repeat: o.Repeat, Data: o.data(), Suite: o.suite(),

@@ -212,8 +212,8 @@ func TestHostileClients(t *testing.T) {
 		{"status 3", nothing, "client-1 ended with exit status 3 before its first report, which is FENCEPOST " +
 			"ACQUIRING lock\nit printed:\nout of disk"},
 		{"no password", nothing, "client-1 ended with exit status 1 before its first report, which is FENCEPOST " +
-			"ACQUIRING lock (connections to its ports were refused: 1; they did not give the password of the URLs in its " +
-			"environment: give the client's library the whole URL)\nit printed:\n-NOAUTH"},
+			"ACQUIRING lock (connections to its ports were refused: 1; they did not give the password of the URLs in " +
+			"its environment: give the client's library the whole URL)\nit printed:\n-NOAUTH"},
 		{"no password, silently", nothing, "within 3s of its start (connections to its ports were refused: "},
 		{"one of our own", nothing, "unknown report: FENCEPOST OWN"},
 		{"releases first", nothing, "FENCEPOST RELEASING lock comes before any FENCEPOST ACQUIRING lock"},

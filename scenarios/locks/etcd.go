@@ -29,8 +29,10 @@ func init() {
 			format.Only(reentrantKey, CountedReentry, UncountedReentry), permitsKey,
 		}, ownSettings(etcdKeys...)),
 		Without: withoutRedis(Etcd, "lease"),
-		Alike: map[string]string{"line": "clients with `line: one-key` do not see the keys of clients that wait in line: " +
-			"set `line` under `lock`, for all clients", "permits": permitsAlike},
+		Alike: map[string]string{
+			"line": "clients with `line: one-key` do not see the keys of clients that wait in line: " +
+				"set `line` under `lock`, for all clients",
+			"permits": permitsAlike},
 		Refused: func(c *Config, _ int) []Refusal {
 			if ownOf[etcdConfig](c).line == oneKey && c.Permits > 1 {
 				return []Refusal{{"line", "a single key can have only one holder, but there are several permits: " +

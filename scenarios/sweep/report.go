@@ -293,8 +293,9 @@ func (s *Report) setting() []document.Block {
 	}
 	add("runs", text.Grouped(runs))
 	add("safe", "means "+s.meaning())
-	return []document.Block{document.InText{Block: document.Facts{{Name: "signs", Value: "✓ held in all runs of the point, " +
-		"✗ broken in all, ± broken in some, ? broken in none but not judged in all, – no valid scenario"}}},
+	return []document.Block{document.InText{Block: document.Facts{{Name: "signs",
+		Value: "✓ held in all runs of the point, " +
+			"✗ broken in all, ± broken in some, ? broken in none but not judged in all, – no valid scenario"}}},
 		append(all, document.Notes("note", s.notes())...)}
 }
 

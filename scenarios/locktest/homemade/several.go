@@ -258,7 +258,8 @@ return redis.call('del', @lock)`)}, Of: "pair",
 		// ms.
 		Found: []Family{Network}, Hold: 100 * time.Millisecond},
 	{Recipe: Recipe{Name: "line-sets-in-turn", Owner: PerAcquire, Take: takeTurn(""), Give: deleteOwn}, Of: "line",
-		Mistake: "The first client in the queue sets the key without NX.", Trial: "Lock of worker-1 returned nil after ",
+		Mistake: "The first client in the queue sets the key without NX.",
+		Trial:   "Lock of worker-1 returned nil after ",
 		Shows: atFirst(overwritten, "client-1 left the queue when it acquired the lock, "+
 			"so client-2 is now first in the queue."),
 		Found: []Family{Quiet}},
