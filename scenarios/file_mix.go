@@ -31,8 +31,7 @@ func (f *file) mixFields(m *draw.Mix) []field {
 					"a kind that is not listed is not drawn"}},
 		{name: "with", read: f.readAdditions,
 			doc: doc{values: "list of kinds of faults", standard: "none",
-				meaning: "kinds that are drawn in addition to those in `weights`, " +
-					"each as often as the average of those. " +
+				meaning: "kinds that are drawn in addition to those in `weights`, each as often as their average. " +
 					"Kinds that are off by default are drawn only if they are listed here or used in `faults`"}},
 		span("pause", &m.Pause, "TTL/100 to 3 × TTL", "how long pauses are"),
 		span("jump", &m.Jump, "TTL/100 to 3 × TTL", "how far clocks jump, forward or backward"),
