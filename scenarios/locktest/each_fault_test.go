@@ -165,7 +165,7 @@ func TestWhatDoesNotGoWithEvery(t *testing.T) {
 func TestAFaultThatNeverStrikesIsReported(t *testing.T) {
 	for line, want := range map[string]string{
 		"delay the 40th DEL of client-2 to redis-1 by 7s": "never struck: client-2 asked for",
-		`delay the 2nd "…" of client-2 to redis-1 by 7s`:  `"…" fits "SET" and "`,
+		`delay the 2nd "…" of client-2 to redis-1 by 7s`:  `"…" matches both "SET" and "`,
 		"delay the 2nd SET of client-2 to redis-1 by 7s":  "",
 	} {
 		t.Run(strings.Fields(line)[3], func(t *testing.T) {
