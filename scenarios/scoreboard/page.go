@@ -28,12 +28,13 @@ var legend = []struct{ letter, words string }{
 }
 
 // introduction explains how to read the table. It follows the legend.
-const introduction = `A schedule is one run of several clients, under faults that were drawn at random. A dot says that no
-schedule broke any of the four promises. That is no proof: the column of schedules says how many there were in all
-families of the row together, and the library's page how many in each. A letter in parentheses says that no random
-schedule broke the promise, but a fault that was placed by hand did. In the column "real", a letter says that a finding
-of the row also broke the promise in real time on a real server, by the same cause. An empty cell was not tried. The
-order is alphabetical. A letter does not say that the library is at fault: its page says whether each finding is due to the
+const introduction = `A schedule is one run of several clients under faults that were drawn at random. A dot means that
+no schedule broke any of the four promises. That is no proof: the column "schedules" says how many schedules there were
+in all families of the row together, and the library's page says how many there were in each family. A letter in
+parentheses means that no random schedule broke the promise, but a fault that was placed by hand did. In the column
+"real", a letter means that a finding of the row also broke the promise in real time on a real server, by the same
+cause; a dot means that findings were tried there and none came out. An empty cell was not tried. The order is
+alphabetical. A letter does not mean that the library is at fault: its page says whether each finding is due to the
 library, its settings, the servers or a limit of all leases.`
 
 // method explains how the results in the scoreboard were obtained.
