@@ -17,8 +17,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
-// SweepFile is the file in the output folder that contains the sweep's result as JSON.
-const SweepFile = "sweep.json"
+// sweepFile is the file in the output folder that contains the sweep's result as JSON.
+const sweepFile = "sweep.json"
 
 // edgeSeeds is the default number of runs on each side of an edge, the value at which the outcome changes. If none of
 // 300 runs breaks a law, then, with 95% confidence, fewer than one run in a hundred breaks it.
@@ -113,7 +113,7 @@ func (j *Sweep) Prepare() error {
 	if err := j.Open("sweep"); err != nil {
 		return err
 	}
-	names := append(FilesOfRun("assertion-*"), SweepFile)
+	names := append(FilesOfRun("assertion-*"), sweepFile)
 	for _, law := range checker.Laws {
 		picture := "sweep-" + string(law)
 		names = append(names, string(law)+"-edge-*.yaml", picture+".svg", picture+".png")
@@ -128,7 +128,7 @@ func (j *Sweep) Conclude(swept *sweep.Sweep) error {
 		return err
 	}
 	shown := report.Document()
-	j.Keep(SweepFile, "sweep", shown)
+	j.Keep(sweepFile, "sweep", shown)
 	for _, law := range swept.Laws {
 		picture := report.Map(sweep.LawOf(swept, law))
 		j.Draw("sweep-"+string(law)+".svg", picture.SVG)
