@@ -334,9 +334,9 @@ func (t *judge) fastest(except *trace.Ask) history.Time {
 	return cmp.Or(granted, set)
 }
 
-// firstCall returns the position of the earliest call that may have led to the key that was set at the given position.
-// This is the client's first acquire of the lock after it had set its previous key. If it had set none, it is the
-// client's first acquire of the lock.
+// firstCall returns the position of the first acquire call that may have set the key that is recorded at position set.
+// This is the client's first acquire of the lock after the client's previous key was set, or its first acquire of the
+// lock if there was no previous key.
 func (t *judge) firstCall(of *trace.Ask, set int) int {
 	first, after := of.Call, -1 // position at which the previous key was set
 	for _, at := range t.Keys {

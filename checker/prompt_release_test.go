@@ -19,7 +19,8 @@ func registerPromptRelease() {
 
 const tooLong CauseKind = "stayed too long"
 
-// promptRelease judges that a release is called within a second of the acquisition. The law needs at least one release.
+// promptRelease checks that each release is called within a second of the acquisition. If the history contains no
+// release, the law is unchecked.
 func (t *judge) promptRelease(f *Finding) {
 	since, released := map[history.Process]history.Time{}, 0
 	for i := range t.History.Events {

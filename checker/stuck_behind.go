@@ -178,8 +178,8 @@ func (t *judge) units() (all []history.Process) {
 	return all
 }
 
-// abandonedKey reports whether keys[n] is abandoned, which means that nobody is going to release it. keys contains the
-// keys that are present at the moment now. If the key is abandoned, x describes it.
+// abandonedKey reports whether keys[n] is abandoned, that is, whether nobody is going to release it. If so, x describes
+// the key. The argument keys contains the keys that exist at the moment that the argument now gives.
 func (t *judge) abandonedKey(lock int32, keys standingKeys, n int, now moment) (x abandonedKey, is bool) {
 	k := &keys[n]
 	x = abandonedKey{standingKey: k, client: t.ProcessOf(k.of), left: t.doneWith(lock, k.of, k.set)}

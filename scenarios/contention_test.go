@@ -31,7 +31,7 @@ func TestTheAlarmOfContentionRingsWhereClientsCrowd(t *testing.T) {
 	}
 }
 
-// The time-out rate in published documents counts acquires that gave up. It is not the contention rate.
+// The lock timeout rate is the share of acquire calls that gave up. It differs from the contention rate.
 func TestAcquiresThatGiveUpAreTimeouts(t *testing.T) {
 	s := parseText(t, "name: x\nservers: {redis: 1}\nlock: {protocol: set-nx-px, retry: {count: 3, delay: "+
 		"200ms}}\nwork: {cycles: 4, hold: 1s}\n")

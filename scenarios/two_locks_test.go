@@ -32,8 +32,8 @@ func withTwoLocks(t *testing.T, d *locks.Definition) *format.Document {
 }
 
 // TestGivingUpALockDoesNotEndAnother: in runs without faults, clients that hold one lock fail to acquire another. Each
-// client must keep the lock that it holds until it releases it. The test tries every allowed word of every setting of
-// the lock.
+// client must keep its first lock until it calls its release. The test tries every allowed value of each setting of the
+// lock that has a list of allowed values.
 func TestGivingUpALockDoesNotEndAnother(t *testing.T) {
 	for _, d := range locks.Definitions() {
 		t.Run(string(d.Name), func(t *testing.T) {

@@ -80,8 +80,8 @@ func intervalsOf(t *trace.Trace, spans []trace.Span, sections, sure bool) []inte
 	return all
 }
 
-// latest remembers, among the intervals added so far, the interval with the latest end. It also remembers the interval
-// with the latest end of any other process.
+// latest remembers two of the intervals added so far: first is the one with the latest end, and second is the one with
+// the latest end among the intervals of processes other than first's.
 type latest struct{ first, second *interval }
 
 func (l *latest) add(x *interval) {

@@ -11,9 +11,9 @@ import (
 )
 
 // Records explains why it is uncertain who owned the key that a server's record changed. It returns "" if this is
-// certain. There are two reasons for uncertainty. If several servers store a key together, or a replica takes over, the
-// owner of the key depends on the order of the servers' records. And whether a hold has ended depends on the clock of
-// its holder. The argument at is the index of the record that violated the law.
+// certain. There are two reasons for uncertainty. First, if a key is a key of several servers at once, or if a replica
+// takes over, the owner of the key depends on the order of the servers' records. Second, whether a hold has ended
+// depends on the clock of its holder. If violated is true, a record has violated the law, and at is its index.
 func Records(t *trace.Trace, violated bool, at int) string {
 	if text := holdsEnd(t, violated, at); text != "" {
 		return text

@@ -30,7 +30,7 @@ func took(process string, at int) string {
 }
 
 // TestMachinesAreMergedByTheirTimes merges three files whose times begin at different instants. In the second file, the
-// clock went back.
+// clock jumps backward once.
 func TestMachinesAreMergedByTheirTimes(t *testing.T) {
 	h, err := Merge([]Part{
 		part(t, "a", `{"header":{"start":1000,"clock_error":3,"end":50,"ttl":7,"locks":["l"]}}`, took("a", 10),

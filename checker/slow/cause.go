@@ -296,8 +296,8 @@ func (r *reading) successors(set int, group []history.Process) servers {
 	}
 }
 
-// oneService reports whether the lock servers replicate a single copy of the locks, and a quorum is a majority of the
-// servers.
+// oneService reports whether the lock servers are one replicated service (etcd, ZooKeeper), whose quorum is a majority
+// of its members. It returns false if each server, or each group of servers, stores its own copy of the locks.
 func (r *reading) oneService() bool {
 	return len(r.Header.Groups) > 0 && len(r.Header.Groups) < r.Header.Quorum
 }

@@ -208,8 +208,9 @@ func (r *reading) keysOf(client history.Process, lock history.Lock, by int) (own
 	return own
 }
 
-// putBack reports whether the key means that the lock is free. There are two cases. An attempt set it after calling its
-// own release. Or an attempt obtained the lock by taking such a key, and has set it again since.
+// putBack reports whether the key means that the lock is free. This is so if the attempt that set the key had called
+// its release before. It is also so if that attempt had acquired the lock by deleting a key that meant that the lock
+// was free, and then set the key again.
 func (r *reading) putBack(k *standingKey, lock history.Lock) bool {
 	var by *section // the latest section of that attempt
 	for _, s := range r.sections {

@@ -101,9 +101,9 @@ func (b *bases) Client(at int, lock int32, e *history.Event) {
 	}
 }
 
-// Under returns the value that an accepted write was computed from: the value that its client knew when it called the
-// write. If the history does not record that call, Under returns the last value that the resource accepted from the
-// worker.
+// Under returns the value from which an accepted write was computed: the value that its worker (see worker) knew when
+// it made the write call. If the history does not record that call, Under returns the value of the last read or write
+// of the same worker that the resource accepted before this one.
 func (b *bases) Under(lock int32, e *history.Event) Basis {
 	if e.Of == "" {
 		return Basis{}

@@ -38,9 +38,9 @@ func (t *Trace) LooksAtOwner(c Change) bool {
 const rounding = history.Time(time.Millisecond)
 
 // Lapsed reports whether the owner's lease had ended by the wall clock of the key's server: the owner had neither set
-// nor extended its key for a TTL. What the owner had been told does not matter. This applies to locks that store the
-// end of the lease in the key and compare it with the server's time of day. Members of one service use their log, not a
-// clock, to decide that a lease has ended.
+// nor extended its key for a TTL, whether or not it received the replies. This applies to locks that store the end of
+// the lease in the key and compare it with the server's time of day. It does not apply to a replicated service (etcd,
+// ZooKeeper), whose members decide by their log, not by a clock, that a lease has ended.
 func (t *Trace) Lapsed(c Change) bool {
 	return !t.History.Header.OneService() && t.untouched(c) || t.LapsedEarly(c)
 }

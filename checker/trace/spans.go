@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Span is a half-open interval in which a lock is held. Sections are measured in positions, leases in true time. A span
-// may be an instant, which ends where it begins. A section may even end before it begins (see Trace.Sections). Such
-// spans overlap only spans that strictly contain them.
+// Span is a half-open interval in which a lock is held. It is either a critical section, measured in positions in the
+// history, or a lease, measured in true time. A span may end where it begins, and a section may even end before it
+// begins (see Trace.Sections). In both cases, it overlaps only spans that strictly contain it.
 type Span struct {
 	From, To int64
 	Grant    int32

@@ -236,9 +236,10 @@ func someRecords() (all []history.Event) {
 	return all
 }
 
-// TestKeptKeysAreFoundAsByAWalk compares LastKept and Spares with their simple versions, for each change by each of two
-// attempts. It tries every history of three records, and random histories of eight. In these histories, two servers
-// record keys of two locks.
+// TestKeptKeysAreFoundAsByAWalk compares LastKept and Spares with simple implementations (lastKeptByWalk,
+// sparesByWalk). It tries every history of three records, and random histories of eight in which two servers record
+// keys of two locks. In each history, it takes each record as the change, with each combination of two attempts as its
+// maker and its owner.
 func TestKeptKeysAreFoundAsByAWalk(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	var tr Trace

@@ -175,7 +175,8 @@ func binaries(entries []entry, files map[string][]byte) (sums []string) {
 	return sums
 }
 
-// prove runs the probes of all entries again, with this program. It returns an error for the first probe whose result
+// prove runs the probes of all entries again with this program. A probe is a run whose result was stored when the
+// campaign was created, perhaps by another program. prove returns an error for the first probe whose result now
 // differs.
 func (j *job) prove() error {
 	for i, e := range j.order.Entries {

@@ -91,8 +91,9 @@ func (t *Table) gap(i int) int {
 	return gap
 }
 
-// place divides the columns into parts that fit the width. Each part gets as many groups as fit. A group that is too
-// wide for any part is split into its columns. A table without columns has one part.
+// place divides the columns into parts that fit the width. The parts are printed one below the other. Each part gets as
+// many groups as fit. A group that is too wide for any part is split into its columns. A table without columns has one
+// part.
 func (l *layout) place(t *Table, width int) {
 	if l.parts = nil; len(t.Columns) == 0 {
 		l.parts = []span{{}}
@@ -109,8 +110,9 @@ func (l *layout) place(t *Table, width int) {
 	}
 }
 
-// add puts a range of columns into the last part of the table. If they do not fit, it puts them into a new part. The
-// argument end is the cell at which the last part has ended so far; add returns the cell at which it ends now.
+// add appends a range of columns to the last part of the table. If they do not fit, it starts a new part with them. The
+// argument end is the place in the line, in characters, where the last part ends before the call. add returns the place
+// where the last part ends after the call.
 func (l *layout) add(t *Table, columns span, end, width int) int {
 	need, last := l.widthOf(t, columns), len(t.Columns)-1
 	if columns.to > last && t.Columns[last].Words {

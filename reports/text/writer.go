@@ -46,7 +46,7 @@ func (p *Writer) mention(text string) {
 // Mentioned reports whether the watched word was written since the last call of Forget.
 func (p *Writer) Mentioned() bool { return p.seen }
 
-// Forget makes Mentioned return false until the word is written again.
+// Forget makes Mentioned return false until the watched word (see Watch) is written again.
 func (p *Writer) Forget() { p.seen = false }
 
 // Put writes a line. It cuts the line at the width and removes trailing spaces.

@@ -305,7 +305,8 @@ func (d *drawing) track(ln *text.Line, r *row, at [2]int, lane *clientLane, lock
 	ln.Add(text.Green, string(lease))
 }
 
-// sectionSign returns the sign for what a client is doing in a row. An empty lock means any lock.
+// sectionSign returns the character, and its style, that shows in row r of the timeline what a client is doing, for
+// example whether it is in a critical section. An empty lock means any lock.
 func sectionSign(lane *clientLane, lock history.Lock, r *row) (rune, text.Style) {
 	for i := range lane.Crashes {
 		if r.shows(lane.Crashes[i].First) {

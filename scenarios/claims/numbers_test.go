@@ -156,7 +156,8 @@ func says(text string, truth func(*proof, []string) string) clause {
 	return clause{text, pattern(text), truth}
 }
 
-// faultPlace matches a fault in the marked text; names matches names that contain digits; number matches any number.
+// faultPlace matches the marker that stands for a fault in a text that the method marked returns. names matches these
+// markers and names that contain digits. number matches any number.
 var (
 	faultPlace = regexp.MustCompile(`«(\d+)»`)
 	names      = regexp.MustCompile(processes + `|"[^"]*"|attempt [^ ,;.)]+|«\d+»`)

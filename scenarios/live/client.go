@@ -153,8 +153,8 @@ func (k *client) begin(i int) {
 		return
 	}
 	k.starts = time.Duration(i) * startInterval
-	// The plan of faults starts at the stage's zero. The first client begins after that, so that faults can strike at
-	// its first steps, too.
+	// The fault plan starts at the instant k.stage.zero. The first client begins just after that, so that faults can
+	// strike even its first steps.
 	k.stage.world.At(k.stage.zero+history.Of(k.starts)+1, func() { k.inTurn(k.first) })
 }
 

@@ -182,7 +182,7 @@ func TestAFaultThatNeverStrikesIsReported(t *testing.T) {
 }
 
 // TestEveryBrokenRunIsAccountedFor: every run that breaks a law is listed among the findings, unless the summary
-// explains why it breaks no promise.
+// explains why no lock can keep this law under these faults.
 func TestEveryBrokenRunIsAccountedFor(t *testing.T) {
 	c := everyFault(newPlain)
 	c.Faults, c.Clients, c.Cycles, c.Laws = Faults{"shut down"}, 1, 1, []checker.Law{checker.DeadlockFreedom}

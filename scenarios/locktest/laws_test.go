@@ -41,7 +41,8 @@ func (l *counted) Lock(ctx context.Context) error {
 func (l *counted) FencingToken() int64 { return l.token }
 
 // TestASoundLockKeepsTheLawsOfItsKind: a sound lock of each kind keeps, under each group of faults, the laws that the
-// documentation lists for its kind. Libraries that follow a master through Failovers have their own test.
+// documentation lists for its kind. Libraries that switch to the new master after a failover have a test of their own,
+// with the faults in Failovers.
 func TestASoundLockKeepsTheLawsOfItsKind(t *testing.T) {
 	lease := Precautions{ChecksValidity: true}
 	one := Redis(1)

@@ -75,7 +75,7 @@ func sweepOf(axes []Axis, signs string, assertions ...string) *Report {
 		Files: "_runs/x", Repeat: "fencepost sweep delayed-restart --vary 'restart=8s..11s/1s'"}
 }
 
-// signed returns a point with an outcome that is shown as the given sign.
+// signed returns a point that has the given levels and an outcome that the report shows as the given symbol.
 func signed(levels []Level, sign rune) *Point {
 	p := &Point{Levels: levels, Runs: 20, Struck: []int{20, 0}}
 	of := func(c campaign.Counts, seeds ...uint64) *Point {

@@ -158,8 +158,9 @@ func (g *grower) placing(f nemesis.Fault, o *opening) (p *placing) {
 	return p
 }
 
-// trigger makes f strike at the opening of p (the place where the fault starts). If the target has sent or received a
-// message before that, f strikes right after the last such message that a trigger can name.
+// trigger makes f strike at the opening of p (the place where the fault starts). If the opening is an interval and the
+// target sends or receives messages at the instant before it, f strikes right after the last of these messages that a
+// trigger can name.
 func (p *placing) trigger(g *grower, f *nemesis.Fault) {
 	f.Trigger = p.opening.trigger(p.opening.at)
 	if !p.isInterval() {
@@ -265,8 +266,8 @@ func (g *grower) lapses(c *course, at sim.Time) (list []sim.Time) {
 	return slices.DeleteFunc(list, func(t sim.Time) bool { return t <= at || t == history.Never })
 }
 
-// nextSections finds the next critical section of each client after the given instant. It returns the time at which the
-// section's keys are set, the time at which the section begins, and the time at which its release is called.
+// nextSections finds the next critical section of each client after the given instant. It returns, in one list for all
+// clients, the times at which these sections' keys are set, the sections begin, and their releases are called.
 func (c *course) nextSections(at sim.Time) (list []sim.Time) {
 	next := map[sim.ProcessID]history.Attempt{}
 	for i := range c.events {

@@ -190,7 +190,8 @@ func startsOf(t *testing.T, s *scenarios.Scenario, step time.Duration) (all []ti
 	return slices.Compact(all)
 }
 
-// losingLocks returns locks on servers that lose the locks' keys when they crash, and on servers that do not.
+// losingLocks returns scenarios of two kinds: the server loses keys when it crashes, or it syncs each write to disk and
+// loses none.
 func losingLocks(t *testing.T) (all []*scenarios.Scenario) {
 	t.Helper()
 	for _, release := range []string{"script", "del"} {

@@ -221,8 +221,8 @@ func TestWhatIsLostIsSaid(t *testing.T) {
 	}
 }
 
-// TestAnInterruptionOfOthersLeavesItUndecided checks that if other processes are interrupted, the results that arrived
-// in order still count, and the verification is undecided.
+// TestAnInterruptionOfOthersLeavesItUndecided checks what happens if the worker processes are interrupted: the
+// verification is undecided, but the results count up to the first one that is missing.
 func TestAnInterruptionOfOthersLeavesItUndecided(t *testing.T) {
 	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
 	if err != nil {

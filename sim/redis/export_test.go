@@ -31,7 +31,7 @@ func (n *Node) Master() sim.ProcessID { return n.repl.master }
 // Degraded reports whether semi-synchronous replication has fallen back to asynchronous.
 func (n *Node) Degraded() bool { return n.repl.degraded }
 
-// written returns an effect as the command that Redis would write.
+// written returns an effect as the command that Redis would write to its append-only file.
 func written(e *store.Effect) []string {
 	switch e.Op {
 	case store.OpSet:

@@ -23,8 +23,8 @@ type Campaign struct {
 	Spec
 	ID string // the checksum of the specification
 
-	// Notice, if set, is called with a notice for the user while a request waits, such as that the server is full.
-	// Several goroutines may call it.
+	// Notice, if set, is called while a request waits, with a message that tells the user why, for example because the
+	// server is full. Several goroutines may call it at once.
 	Notice func(string)
 
 	waiting waiting

@@ -17,9 +17,8 @@ type sign struct {
 	Beat uint64 `json:"beat"` // different in each heartbeat
 }
 
-// renewal is the interval at which a coordinator writes a heartbeat. If the coordinator writes none for the time in
-// c.Patience, another process replaces it. That process measures the time by its own clock, from the moment when it
-// last saw the heartbeat change.
+// renewal is the interval at which a coordinator writes a heartbeat. If the heartbeat does not change for longer than
+// c.Patience, another process replaces the coordinator. That process measures the time by its own clock.
 func (c *Campaign) renewal() time.Duration { return c.Patience / 3 }
 
 // Coordinate waits until no other process coordinates, and then performs the search. It returns nil when the search has

@@ -92,8 +92,8 @@ type StageProgress struct {
 	Done uint64 `json:"done"` // number of positions that have a result, or are lost
 	Lost uint64 `json:"lost"` // number of positions in Done that gave no result
 	Size uint64 `json:"size"`
-	// Due is the number of positions that need a result. These are all positions or, if the stage was stopped early,
-	// the positions that had a result at that time.
+	// Due is the number of positions that need a result. These are all positions of the stage or, if it was stopped
+	// early, only those that had a result by then.
 	Due uint64 `json:"due"`
 	// Ended is the reason why the stage was stopped early, or "" if it was not.
 	Ended string `json:"ended,omitempty"`

@@ -43,8 +43,9 @@ func newLives(t *testing.T, script string) (l *Lives, failures chan error) {
 	return l, failures
 }
 
-// TestALifeAfterTheOther checks that a process starts only when the previous process has ended and its files were
-// changed as the stop requires. If the server was stopped again before that, the process must not start.
+// TestALifeAfterTheOther checks that a server's process starts only after the server's previous process has ended and
+// its files have been changed as that kind of stop requires (a power loss, for example, loses writes that were not
+// synced). If the server is stopped again before the process has started, the process must not start.
 func TestALifeAfterTheOther(t *testing.T) {
 	l, failures := newLives(t, "exec sleep 1000")
 	var did []string

@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Remote is a server of one world that represents a server of another world. It forwards requests over TCP to a front
+// Remote is a server of one world that represents a server of another world. It forwards requests over TCP to a [Front]
 // of the other world, with one TCP connection for each connection of its clients. Remote is a [sim.Server] and a
 // [sim.Closer].
 type Remote struct {
@@ -18,9 +18,9 @@ type Remote struct {
 	links map[uint64]*link
 }
 
-// NewRemote returns a server that forwards requests to a front. wrap converts a request to the form that the front
-// expects. NewRemote immediately opens spare connections for the first clients, so that these connections are open when
-// the clients start.
+// NewRemote returns a server that forwards requests to the [Front] that listens at the address in the argument to. wrap
+// converts a request to the form that the Front expects. NewRemote opens connections in advance, so that the first
+// clients need not wait for one when they start. The argument spare is the number of these connections.
 func NewRemote(l *Loop, to Door, spare int, wrap func(r *sim.Incoming) []string) (*Remote, error) {
 	s := &Remote{loop: l, to: to, wrap: wrap, links: map[uint64]*link{}}
 	for range spare {

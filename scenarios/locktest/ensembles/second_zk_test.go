@@ -333,7 +333,8 @@ func zkStep(r *rand.Rand, folder string) step[*zkSide] {
 	}
 	requests := []zkRequest{zkDraw(r, folder)}
 	area := requests[0].op.String()
-	// nothing may follow the end of a session, and the real server would answer an auth request before the others
+	// closeSession and auth are never sent together with other requests: no request may follow the end of a session,
+	// and the real server would answer auth before the requests that precede it
 	for alone := []jute.Op{jute.CloseSession, jute.Auth}; r.IntN(3) == 0; {
 		q := zkDraw(r, folder)
 		if slices.Contains(alone, requests[len(requests)-1].op) || slices.Contains(alone, q.op) {

@@ -213,8 +213,9 @@ func brokenSets() []BrokenLock {
 				Way: Way{leaseExclusion, twice},
 				Why: "client-1 counts no members. 10 ms later, client-2 counts none either and adds its own. " +
 					"client-1's member is added after that. No member has disappeared: the server granted both."}},
-			// After its late ZADD, client-1 sends PEXPIRE, which extends the set that contains client-2's member. If
-			// client-1 gets no answer to ZADD, it never sends PEXPIRE, and the set stays forever.
+			// After its late ZADD, client-1 sends PEXPIRE, which extends the lifetime of the set, although the set
+			// contains client-2's member. If client-1 gets no answer to ZADD, it never sends PEXPIRE, and the set never
+			// expires.
 			Also: []Way{{ownership, prolongedBy}, {deadlock, abandoned}}, Found: []Family{Network}},
 		{Recipe: Recipe{Name: "set-deletes-all", Take: takeMember, Give: del}, Of: "set",
 			Mistake: "The release deletes the set, whoever owns a member of it.",

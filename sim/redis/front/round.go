@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// round contains the requests that a client has sent since it began to request the lock. A library may retry several
-// times, and each time use several servers or several keys. A request counts as a request for the lock if any request
-// of the same kind has acquired one of the lock's keys.
+// round contains the requests that a client has sent since it began to request the lock. A library may try several
+// times, and each try may use several servers or several keys. A request counts as a request for the lock if any
+// request of the same kind has acquired one of the lock's keys.
 type round []*request
 
 // request is a request that a client has sent while it was requesting a lock.
@@ -24,8 +24,8 @@ type request struct {
 	took     bool // the request has acquired a key of the lock
 }
 
-// place identifies a request by its server, its kind and its key. A round has at most one request for each place, so
-// two requests with the same place belong to different rounds.
+// place identifies a request by its server, its kind and its key. A try sends each place at most one request that is
+// answered without an error, so another request to that place belongs to a new try.
 type place struct {
 	server sim.ProcessID
 	kind   string // name of the command, or hash of the script
@@ -79,9 +79,9 @@ func (r round) answered(to *sim.Incoming, reply []byte) {
 	}
 }
 
-// acquired returns the time at which the first request of the last round was sent, and the servers that granted the
-// lock in that round. If no key was acquired, it returns the time start and no servers. If no reply granted the lock,
-// it returns the servers whose replies were lost, because the client must then have found its key on them.
+// acquired returns the time at which the first request of the last try was sent, and the servers that granted the lock
+// in that try. If no key was acquired, it returns the time start and no servers. If no reply granted the lock, it
+// returns the servers whose replies were lost, because the client must then have found its key on them.
 func (r round) acquired(start sim.Time) (since sim.Time, granted []sim.ProcessID) {
 	try := r.lastRound()
 	since = start
@@ -101,8 +101,8 @@ func (r round) acquired(start sim.Time) (since sim.Time, granted []sim.ProcessID
 	return since, granted
 }
 
-// lastRound returns the requests of the last round. If a request that was refused or not answered is sent again, this
-// does not begin a new round.
+// lastRound returns the requests of the client's last try. If a request got an error or no answer and is sent again,
+// this does not begin a new try.
 func (r round) lastRound() (try round) {
 	asks := map[string]bool{}
 	for _, q := range r {

@@ -139,8 +139,8 @@ func (d *Data) SetPastValue(k *Entry, field, value string) {
 	f.Value, f.Owner = value, d.Attempt
 }
 
-// FindField looks up a field of a hash. On a master, if the field is hidden, it deletes the field and returns true. The
-// caller must then publish "hexpired" and call EndFields.
+// FindField looks up a field of a hash. If the field is hidden (it has expired but still exists) and the node is a
+// master, FindField deletes the field and returns true. The caller must then publish "hexpired" and call EndFields.
 func (d *Data) FindField(name string, k *Entry, field string) (expired bool) {
 	if k == nil || d.isSilent() {
 		return false
