@@ -32,9 +32,10 @@ func init() {
 // resource or its links affect nobody.) The law stays violated, whatever happens later. After a permanent fault, such
 // as a lost server, or a cut or a clock drift that never ends, the new state counts as normal.
 //
-// The law holds only if the probe acquired every lock after the last fault and nobody is left waiting. If there is no
-// probe, some client must have acquired every lock, and nobody may be inside. If the run ended earlier, the law is
-// undecided. The law needs the TTL, hold and slack of the header.
+// The law holds only if the probe (history.Probe, which requests each lock at the end of a run) acquired every lock
+// after the last fault and nobody is left waiting. If there is no probe, some client must have acquired every lock, and
+// nobody may be inside. If the run ended earlier, the law is undecided. The law needs the TTL, hold and slack of the
+// header.
 func (t *judge) deadlockFreedom(f *Finding) {
 	h := &t.History.Header
 	limit := h.TTL + h.Hold + h.Slack

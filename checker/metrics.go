@@ -35,7 +35,8 @@ func (ms Metrics) Of(name string) (Metric, bool) {
 }
 
 // Measure computes the five metrics that the documentation recommends monitoring, with their alarm levels, and some
-// others. It ignores the probe's own operations.
+// others. It ignores the operations of the probe, the client that requests each lock at the end of a run
+// (history.Probe).
 //
 //   - lock_acquisition_time_p50, _p99: time from the call to acquire until it returns ok, in s. An acquire that failed,
 //     or had not returned when the run ended, counts with the time that it had waited. Alarm above 50% of the TTL.

@@ -13,8 +13,8 @@ import (
 
 // TestStoriesStayAsTheyAre compares the explanations of random runs with a file, so that no explanation changes
 // unnoticed. The tests of package claims check whether explanations are true. In continuous integration, the test
-// compares only the explanations of the first round of runs, which are at the beginning of the file. On a developer's
-// machine, it compares only some of the first round.
+// compares only the explanations of the first round of runs (one run of each subject, see claims.Runs), which are at
+// the beginning of the file. On a developer's machine, it compares only some of the first round.
 func TestStoriesStayAsTheyAre(t *testing.T) {
 	const enough = 30_000 // bytes of stories that are compared every day
 	rounds, path := 1, filepath.Join("testdata", "stories.txt")

@@ -24,9 +24,9 @@ var ofSearches = []string{"mix.aimed", "mix.guided"}
 
 type settingUnderTest struct{ path, value string }
 
-// TestEverySettingChangesARunOrIsRefused tries each setting with each of its words, or with some numbers, for every
-// protocol and for a single client. Either some run must differ from the run with the default, or the file must be
-// refused. testdata/format/refused.txt lists the refused files with their reasons and positions.
+// TestEverySettingChangesARunOrIsRefused tries each setting with each word that it accepts as its value, or with some
+// numbers, for every protocol and for a single client. Either some run must differ from the run with the default, or
+// the file must be refused. testdata/format/refused.txt lists the refused files with their reasons and positions.
 func TestEverySettingChangesARunOrIsRefused(t *testing.T) {
 	if raceEnabled {
 		t.Skip("thousands of runs, each on one goroutine")
@@ -131,7 +131,7 @@ var sampled = map[string][]string{
 	"mix.with": {"[flush]"},
 }
 
-// valuesFor returns the words that a setting accepts, and some numbers.
+// valuesFor returns values for a setting: the words that it accepts, and some numbers.
 func valuesFor(path string, f *field) []string {
 	if some, ok := sampled[path]; ok {
 		return some

@@ -57,7 +57,7 @@ func TestGivingUpALockDoesNotEndAnother(t *testing.T) {
 			for _, doc := range docs {
 				s, err := Parse("x.yaml", []byte(doc.String()))
 				if err != nil {
-					continue // the word requires other settings
+					continue // the value requires other settings
 				}
 				r := NewRunner(s)
 				for seed := range uint64(testkit.Size(1, 1, 8)) {

@@ -61,8 +61,8 @@ func seenReadingWall(t *testing.T, s *Scenario) []sim.ProcessID {
 }
 
 // TestSettingsSayWhoReadsTheWallClock compares the clients that read their wall clock with those that should read it
-// according to their settings. It runs all scenarios of the catalog. It also runs each protocol with every word of
-// every setting, set for all clients or for a single one.
+// according to their settings. It runs all scenarios of the catalog. It also runs each protocol with every value that
+// is a word (such as "wall") of every setting, set for all clients or for a single one.
 func TestSettingsSayWhoReadsTheWallClock(t *testing.T) {
 	texts, reading := []string{}, map[string]bool{}
 	for _, name := range Names() {
@@ -93,7 +93,7 @@ func TestSettingsSayWhoReadsTheWallClock(t *testing.T) {
 		}
 		s, err := Parse("x.yaml", []byte(text))
 		if err != nil {
-			continue // the word is not allowed with the other settings
+			continue // the value is not allowed with the other settings
 		}
 		ran++
 		var said []sim.ProcessID

@@ -75,8 +75,8 @@ func (m *message) send() {
 	l.carry(m, n, act.Later)
 }
 
-// broken is the life number of a connection that was reset. No server has this number, so requests on the connection
-// are not served.
+// broken is the value of life (see Process) in a connection that was reset. No server has been started that often, so
+// requests on the connection are not served.
 const broken = ^uint64(0)
 
 func (m *message) link() *link {

@@ -33,9 +33,9 @@ type Caller interface {
 	Wire(server ProcessID) Wire
 	// Begin begins an attempt: from now on, the client's requests belong to it.
 	Begin(a history.Attempt, now Time)
-	// Try is called when the client stops requesting the lock. It returns the time at which the last round of requests
-	// began, and the servers that granted the lock in that round. If no request acquired the lock, it returns the time
-	// at which the attempt began.
+	// Try is called when the client stops requesting the lock. A client may try several times, and each time ask
+	// several servers. Try returns the time at which the client's last try began, and the servers that granted the lock
+	// in that try. If no request acquired the lock, it returns the time at which the attempt began.
 	Try() (since Time, granted []ProcessID)
 }
 

@@ -8,8 +8,8 @@ type peerMessage struct {
 	w        *World
 	from, to *Process
 	link     *link
-	life     uint64 // the receiver's life number when the message was sent
-	sender   uint64 // the sender's life number when the message was sent
+	life     uint64 // the receiver's life (see Process) when the message was sent
+	sender   uint64 // the sender's life when the message was sent
 	phase    string
 	body     any
 	travel   Time
@@ -70,7 +70,7 @@ func (m *peerMessage) act(uint64) {
 type peerEnd struct {
 	from, to *Process
 	link     *link
-	life     uint64 // the receiver's life number when the notice was sent
+	life     uint64 // the receiver's life (see Process) when the notice was sent
 	travel   Time
 }
 

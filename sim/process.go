@@ -23,7 +23,7 @@ type Process struct {
 	// paused.
 	clockMoved bool
 	down       bool
-	// life counts the starts of a server. Timers and connections of earlier lives are invalid.
+	// life counts the starts of a server. Timers and connections that were created before the latest start are invalid.
 	life   uint64
 	server Server
 	off    Stop // how the last life ended; it determines what happens to requests while the server is down

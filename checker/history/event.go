@@ -40,7 +40,7 @@ type Attempt string
 // Token is a fencing token. Zero means that the lock issues none.
 type Token int64
 
-// Type is a stage in the life of an operation, in Jepsen's terms.
+// Type says how far an operation has come, in Jepsen's terms.
 type Type uint8
 
 // The types of events. The zero Type is invalid, so that a missing type is noticed.

@@ -21,8 +21,8 @@ type MutexOp struct {
 	Call, Return int64
 }
 
-// mutexState is 0 if no section is open, and s+1 if section s is open. Small numbers need no allocation when porcupine
-// stores them in interfaces.
+// mutexState is 0 if no critical section is open, and s+1 if section s is open. Small numbers need no allocation when
+// porcupine stores them in interfaces.
 type mutexState int
 
 // mutexStep is the step function of a mutex without shared sections.

@@ -26,7 +26,7 @@ func (r *reading) deadlockFreedom() Finding {
 	return Finding{Outcome: Undecided}
 }
 
-// probed reports whether the run was meant to end with a probe.
+// probed reports whether the run was meant to end with a probe, which requests each lock once more.
 func (r *reading) probed() bool { return slices.Contains(r.Header.Clients, history.Probe) }
 
 // calmFrom returns the position from which waiting time counts again after fault f. Usually this is where the fault is

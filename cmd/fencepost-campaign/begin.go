@@ -161,8 +161,8 @@ func (r *request) check(c *cobra.Command, files []string) error {
 // smallestRate is the minimum for --until-rate. To show that rate, about 3·10^15 runs without a violation are needed.
 const smallestRate = 1e-15
 
-// enough is the default number of seeds of an exploration that a rule will stop. More seeds would make the portions
-// larger, and a portion counts only when it is complete.
+// enough is the default number of seeds of an exploration that a rule will stop. More seeds would mean that each worker
+// gets more seeds at a time (a portion), and a portion counts only when it is complete.
 const enough = 80_000_000
 
 // settle sets the defaults that depend on other flags.
@@ -265,8 +265,8 @@ func (r *request) optionsFor(c *cobra.Command, name string, s *scenarios.Scenari
 	return seeds{r.from, r.seeds, r.test}, err
 }
 
-// probed returns the seeds of the probe runs: the first two seeds and the last or, if there are fewer than three seeds,
-// only the first.
+// probed returns the seeds of the runs whose digests are stored with the order (see probe): the first two seeds and the
+// last or, if there are fewer than three seeds, only the first.
 func (r *request) probed() []uint64 {
 	if r.seeds < 3 || uint64(r.seeds) > math.MaxUint64-r.from {
 		return []uint64{r.from}

@@ -23,7 +23,7 @@ import (
 
 // subject is a scenario, a package or another thing that a campaign explores. It is open in this process.
 type subject interface {
-	// probes performs the runs with the given seeds.
+	// probes performs the runs with the given seeds and returns digests of their results (see probe).
 	probes(seeds ...uint64) ([]probe, error)
 	worker() (campaign.Worker, error)
 	// search performs the whole search from the beginning; hands performs its stages.

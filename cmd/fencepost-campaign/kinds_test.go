@@ -116,7 +116,7 @@ func TestSeveralScenariosAreReportedEach(t *testing.T) {
 	same(t, filesIn(t, filepath.Join(dir, "x")), filesIn(t, filepath.Join(one, "x")))
 }
 
-// The message about positions that were set aside names their seeds.
+// The message about jobs that were set aside, because they crashed their workers, names their seeds.
 func TestWhatWasSetAsideIsNamedByItsSeeds(t *testing.T) {
 	t.Parallel()
 	x := &exploration{options: seeds{From: 100, Seeds: 50}}

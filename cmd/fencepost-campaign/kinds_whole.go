@@ -13,7 +13,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
-// wholly performs a search with hands. If a stage has missing parts, the search ends as if it were interrupted.
+// wholly performs a search with hands. If some results of a stage are missing, the search ends as if it were
+// interrupted.
 func wholly(ctx context.Context, hands *staged, search func(context.Context, campaign.Hands) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -126,7 +127,7 @@ func openComparison(e entry, _ []byte) (subject, error) {
 	return c, json.Unmarshal(e.Options, &c.options)
 }
 
-// probes performs runs of one of the scenarios that are compared.
+// probes performs runs of one of the scenarios that are compared, and returns digests of their results (see probe).
 func (c *comparing) probes(seeds ...uint64) ([]probe, error) {
 	one := compare.Scenarios()[0]
 	s, err := scenarios.Parse(one.Name, []byte(one.Text))

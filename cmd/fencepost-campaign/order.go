@@ -74,8 +74,8 @@ func version() (string, error) {
 	return fmt.Sprintf("(devel) %x", sum.Sum(nil)[:6]), nil
 }
 
-// probes runs a scenario with each of the given seeds. If the scenario's mix can draw faults, each seed draws its own
-// faults. Otherwise the runs have the scenario's own faults.
+// probes runs a scenario with each of the given seeds, and returns digests of the results (see probe). If the
+// scenario's mix can draw faults, each seed draws its own faults. Otherwise the runs have the scenario's own faults.
 func probes(s *scenarios.Scenario, seeds ...uint64) (all []probe, err error) {
 	draw := s.Plan
 	if plans, err := search.NewPlans(s); err == nil {
@@ -248,7 +248,7 @@ func (h whole) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part
 	return err
 }
 
-// worker processes portions of any entry of the campaign.
+// worker performs runs for any entry of the campaign (such as a scenario).
 type worker struct {
 	j   *job
 	all []campaign.Worker // one for each entry
@@ -266,7 +266,8 @@ func workers(j *job) (all []campaign.Worker, err error) {
 	return all, nil
 }
 
-// Make processes a range of positions of a stage and returns the result.
+// Make performs the jobs of a stage whose positions are in the given range (see campaign.Stage), and returns their
+// result.
 func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64) ([]byte, error) {
 	name, stage, _ := strings.Cut(s.Name, between)
 	for i, e := range w.j.order.Entries {

@@ -46,7 +46,7 @@ func (r *report) frame(to console, command, out string) output.Frame {
 	return f
 }
 
-// conclude reads the stored results, and reports each entry.
+// conclude reads the stored results, and reports each entry (such as a scenario) of the campaign.
 func (r *report) conclude(ctx context.Context, to console, j *job) error {
 	if err := r.check(len(j.subjects)); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (r *report) conclude(ctx context.Context, to console, j *job) error {
 }
 
 // reopen reopens a finished campaign if the server has since lost or damaged some of its results. It prints that it
-// does so. Workers then repeat only the portions of these results.
+// does so. Workers then perform again only the runs of which these were the results.
 func (j *job) reopen(ctx context.Context, to console) (open bool, err error) {
 	if over, err := j.Over(ctx); !over || err != nil {
 		return false, err
@@ -124,8 +124,8 @@ func commandOf(kind string) string {
 	return kind
 }
 
-// positions describes lost positions in words for a message. The positions of an exploration are seeds, so it names the
-// seeds.
+// positions describes, in words for a message, the jobs (positions in a stage, see campaign.Stage) whose results were
+// lost. The positions of an exploration are seeds, so it names the seeds.
 func (j *job) positions(l queue.Loss) string {
 	for i, e := range j.order.Entries {
 		x, ok := j.subjects[i].(*exploration)

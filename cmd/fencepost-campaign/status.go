@@ -236,7 +236,8 @@ func (s *status) findings() document.Table {
 	return t
 }
 
-// group returns the title of the group to which a finding belongs, or "" if all findings are of one entry.
+// group returns the title of the group to which a finding belongs, or "" if all findings are of one entry, such as a
+// scenario.
 func (s *status) group(f finding) string {
 	if slices.ContainsFunc(s.Findings, func(g finding) bool { return g.Entry != f.Entry }) {
 		return f.Entry

@@ -237,7 +237,7 @@ type TextOptions struct {
 	All   bool // whether to write also the blocks of type More and everything that does not fit on a screen
 }
 
-// Writer returns a writer to w that records whether the text mentions the probe.
+// Writer returns a writer to w that records whether the text mentions the probe (see ProbeIs).
 func (o TextOptions) Writer(w io.Writer) *text.Writer {
 	width := o.Width
 	if width == 0 {

@@ -35,7 +35,7 @@ type Group struct{ Title, Tip string }
 type Row struct {
 	Sign  string // a mark that is one cell wide: ✓, ✗, ? or –; empty if the row has none
 	Name  string
-	Tone  Tone // tone of the sign
+	Tone  Tone // tone of Sign
 	Tip   string
 	Cells []Cell // one for each column; the last ones may be missing
 	Notes []Paragraph

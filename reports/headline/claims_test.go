@@ -149,8 +149,8 @@ func crowded(r *claims.Run, f *checker.Finding, text string) (rest, wrong string
 // noEnd is a duration longer than any run.
 const noEnd = history.Never
 
-// overlapTime returns how long all the sections overlapped: from the last beginning to the first end. If none of them
-// ended, it returns noEnd.
+// overlapTime returns how long all the critical sections overlapped: from the last beginning to the first end. If none
+// of them ended, it returns noEnd.
 func overlapTime(h *history.History, sections ...*claims.Section) history.Time {
 	end := noEnd
 	for _, s := range sections {

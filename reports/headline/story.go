@@ -115,7 +115,7 @@ func (s *story) overlap() (long history.Time, over bool) {
 	return 0, false
 }
 
-// entered reports whether the event at a position is a successful acquire by one of the holders, except the last
+// entered reports whether the event with the index at is a successful acquire by one of the holders, except the last
 // holder.
 func (s *story) entered(at int) bool {
 	e := &s.h.Events[at]

@@ -21,7 +21,8 @@ const LongCommand = `fencepost run '/a/rather long/path/to the/folder/of scenari
 
 // Check returns an error that describes what is wrong with a document: with its pages, or with its text at some width.
 // For example, a reader must be able to paste a long command from the text. Text and page must mention an interruption
-// if and only if the work was interrupted. They must explain the probe if and only if they mention it.
+// if and only if the work was interrupted. They must explain the probe (see document.ProbeIs) if and only if they
+// mention it.
 func Check(d *document.Document) (err error) {
 	wrong := func(format string, args ...any) { err = errors.Join(err, fmt.Errorf(format, args...)) }
 	says := func(form, text string) {

@@ -128,7 +128,7 @@ func (t *Builder) Release(from, to float64, attempt string, servers ...int) *Bui
 	return t.At(to).Client(p, history.Release, history.OK, attempt)
 }
 
-// find returns the position of the first event for which the function test returns true.
+// find returns the position in the history of the first event for which the function test returns true.
 func (t *Builder) find(test func(*history.Event) bool) int {
 	for i := range t.H.Events {
 		if test(&t.H.Events[i]) {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Writer writes lines of at most width cells. Only addresses of pages may be wider. It keeps the first error of the
-// underlying writer.
+// Writer writes lines of at most width cells. A cell is the space that a terminal uses for one letter (see Cells). Only
+// addresses of pages may be wider. It keeps the first error of the underlying writer.
 type Writer struct {
 	w     io.Writer
 	width int

@@ -182,8 +182,8 @@ func (p pin) part() html.Part {
 		html.El("title", html.Text(p.Tip))), html.Newline)
 }
 
-// legends explains the classes of shapes. Each entry has the CSS class of its swatch. If the swatch is a glyph, the
-// entry also has the sign.
+// legends explains the classes of shapes. Each entry has the CSS class of its swatch. If the swatch is a character,
+// sign is this character.
 var legends = []struct{ class, swatch, sign, words string }{
 	{"lease", "swatch lease", "", "lease as the client was told"},
 	{"past", "swatch past", "", "section without a lease"},

@@ -39,7 +39,8 @@ func ordinary(e *history.Event) bool {
 	return false
 }
 
-// sectionWords describes the section that a client entered at a position: how long it lasted, and its reads and writes.
+// sectionWords describes the critical section that a client entered with the event at position pos: how long it lasted,
+// and its reads and writes.
 func (s *storyline) sectionWords(e *history.Event, pos int) string {
 	lane := &s.lanes.clients[s.lanes.lane(pos)]
 	at := sort.Search(len(lane.Sections), func(i int) bool { return lane.Sections[i].First >= pos })

@@ -49,7 +49,8 @@ type Lanes struct {
 	messages []Message
 }
 
-// open is a position after all events. It is the end of everything that had not ended when the recording stopped.
+// open is a position (an index in the list of events) after all events. It is the end of everything that had not ended
+// when the recording stopped.
 const open = int(^uint(0) >> 1)
 
 // span is a part of a run, from the event that began it to the event that ended it.
@@ -294,8 +295,8 @@ func (l *Lanes) overlapped(pos int) bool {
 }
 
 // depth returns the largest number of keys of one lock that existed on one server at the same time. It does not count
-// keys of the probe. The number is more than one if clients queue with keys of their own, or if several clients hold
-// the lock at once.
+// keys of the probe (history.Probe), which acquires each lock after the run. The number is more than one if clients
+// queue with keys of their own, or if several clients hold the lock at once.
 func (l *Lanes) depth() int {
 	most := 1
 	for i := range l.servers {

@@ -28,7 +28,7 @@ type unusual struct {
 	words  string // the words of a row that is about no event
 }
 
-// events returns the positions of the events that a row is about.
+// events returns the positions in the history of the events that a row is about.
 func (r *row) events() []int {
 	if r.other != nil {
 		return r.other.events

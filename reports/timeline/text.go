@@ -240,8 +240,8 @@ func (d *drawing) row(r *row, words string) []*text.Line {
 	return out
 }
 
-// mark writes two signs to the left of the lanes. The first marks an event of the witness. The second marks a time at
-// which too many clients are in a section.
+// mark writes two characters to the left of the lanes. The first marks an event of the witness. The second marks a time
+// at which too many clients are in a section.
 func (d *drawing) mark(ln *text.Line, r *row) {
 	if r.proof {
 		ln.Add(text.Bold, "▸")

@@ -92,7 +92,8 @@ func (b *subject) of(s *sent, all map[string]Change) (*Tried, error) {
 }
 
 // perform performs jobs and passes their results to the function take, in order. A nil result means that the job was
-// interrupted. what names the jobs in reports of progress, and round distinguishes works with the same name.
+// interrupted. what names the jobs in reports of progress, and round, counted from 0, distinguishes lists of jobs with
+// the same name.
 func (a *Advice) perform(ctx context.Context, what string, round int, jobs []job, list []*Tried,
 	take func(i int, t *Tried)) error {
 	b := a.subject
@@ -163,7 +164,7 @@ type divided struct {
 	jobs     campaign.Worker
 }
 
-// Make carries out the positions of a stage from first to first+size-1.
+// Make performs the jobs of a stage at the positions from first to first+size-1.
 func (w *divided) Make(ctx context.Context, s campaign.Stage, first, size uint64) ([]byte, error) {
 	switch {
 	case s.Name != search.SeedsStage:

@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// entered checks that two sections overlap. m[1:5] contains the client, attempt, lock and beginning of the later
-// section. m[5:8] contains the client, attempt and beginning of the earlier section, and m[8] says how the earlier
-// section ended.
+// entered checks that two critical sections overlap. m[1:5] contains the client, attempt, lock and beginning of the
+// later section. m[5:8] contains the client, attempt and beginning of the earlier section, and m[8] says how the
+// earlier section ended.
 func (p *proof) entered(m []string) string {
 	if p.History.Header.Permits > 1 {
 		return p.crowded(m)
@@ -52,9 +52,9 @@ func (p *proof) left(s *Section) string {
 // attempt, the time at which its section began, and how the section ended.
 var otherHolder = pattern(`WHO, inside since TIME, had not yet left \(([^()]+)\)`)
 
-// crowded checks that a section began while all permits were in use. m[1:5] contains the client, attempt, lock and
-// beginning of this section. m[5:9] contains the client, attempt and beginning of an earlier section, and how it ended.
-// m[9] is text about the other earlier sections.
+// crowded checks that a critical section began while all permits were in use. m[1:5] contains the client, attempt, lock
+// and beginning of this section. m[5:9] contains the client, attempt and beginning of an earlier section, and how it
+// ended. m[9] is text about the other earlier sections.
 func (p *proof) crowded(m []string) string {
 	holders := append([][]string{append([]string{""}, m[5:9]...)}, otherHolder.FindAllStringSubmatch(m[9], -1)...)
 	if len(holders) != p.History.Header.Permits {

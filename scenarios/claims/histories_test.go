@@ -117,7 +117,7 @@ func TestAHistoryRenamedIsJudgedTheSame(t *testing.T) {
 	}, sameVerdict)
 }
 
-// ordinary returns the clients except the probe.
+// ordinary returns the clients except the probe, which only tests the locks at the end of a run.
 func ordinary(h *history.History) []history.Process {
 	return slices.DeleteFunc(slices.Clone(h.Header.Clients), func(p history.Process) bool { return p == history.Probe })
 }

@@ -42,9 +42,9 @@ func shuffledNames(r *rand.Rand, ids []sim.ProcessID) naming {
 	return n
 }
 
-// beforeProbe returns the part of the history before the probe began. The probe is left out because it always has the
-// settings of client-1. Values that clients draw at random (for keys, and for their work) are removed, because they
-// depend on the clients' names.
+// beforeProbe returns the part of the history before the probe (history.Probe) began. The probe is left out because it
+// always has the settings of client-1. Values that clients draw at random (for keys, and for their work) are removed,
+// because they depend on the clients' names.
 func beforeProbe(t *testing.T, s *scenarios.Scenario, p nemesis.Plan) *history.History {
 	t.Helper()
 	r, err := scenarios.NewRunner(s).Run(p)

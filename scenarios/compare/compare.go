@@ -65,7 +65,7 @@ var model = []string{
 
 // Comparison contains the measurements of all lock protocols with the same work and under the same faults.
 type Comparison struct {
-	Seeds    int      // number of runs for each cell, with seeds from 1
+	Seeds    int      // number of runs for each table cell, with seeds from 1
 	Delay    string   // delay of each message, in each direction
 	Retry    string   // pause between two attempts at a lock that is polled
 	Clients  int      // number of contending clients

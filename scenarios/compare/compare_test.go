@@ -19,7 +19,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// fewSeeds is the number of runs of each cell in these tests.
+// fewSeeds is the number of runs for each cell of the survival table in these tests.
 func fewSeeds() int {
 	if testkit.Full() {
 		return 3
@@ -102,7 +102,7 @@ func TestEtcdIsAskedOnceToAcquireAndOnceToRelease(t *testing.T) {
 	}
 }
 
-// survivors returns the cells in which resource-safety held in every run.
+// survivors returns the cells of the survival table (a lock and a fault) in which resource-safety held in every run.
 func survivors(t *testing.T) (kept map[string]bool, c *Comparison) {
 	c = comparison(t)
 	kept = map[string]bool{}

@@ -53,7 +53,7 @@ var signs = document.Facts{
 		"A lock without this row gives no tokens"},
 }
 
-// repeatCommand says how to repeat the runs of a cell.
+// repeatCommand says how to repeat the runs of a table cell.
 func (r *Report) repeatCommand() string {
 	call := fmt.Sprintf("fencepost run FILE --seeds %d", r.Seeds)
 	if r.Files == "" {
@@ -62,7 +62,8 @@ func (r *Report) repeatCommand() string {
 	return r.Files + " holds the scenario of each cell, which expects the outcome shown here. " + call + " repeats it"
 }
 
-// suite returns a test case for each cell. A comparison does not judge anything, so no case passes or fails.
+// suite returns a test case for each cell of the survival table. A comparison does not judge anything, so no case
+// passes or fails.
 func (r *Report) suite() document.Suite {
 	s := document.Suite{Name: "compare", Repeat: r.Repeat, Cases: document.InterruptedCases("compare", r.Interrupted)}
 	for _, l := range r.Locks {

@@ -235,7 +235,7 @@ type worker struct {
 	locks   map[string]*search.Worker
 }
 
-// Make carries out the positions of a stage from first to first+size-1.
+// Make performs the jobs of a stage at the positions from first to first+size-1.
 func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64) ([]byte, error) {
 	if s.Name == mutantsStage {
 		return w.mutants.Make(ctx, s, first, size)

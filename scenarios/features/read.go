@@ -78,8 +78,8 @@ func (r *Reader) follows(after history.Time, e Feature) {
 	}
 }
 
-// Read returns the features of a run in ascending order. The slice is valid until the next call. The probe's first
-// event and everything after it are ignored, because no other client is active by then.
+// Read returns the features of a run in ascending order. The slice is valid until the next call. The first event of the
+// probe (history.Probe) and everything after it are ignored, because no other client is active by then.
 func (r *Reader) Read(h *history.History) []Feature {
 	r.met.reset()
 	r.header = &h.Header

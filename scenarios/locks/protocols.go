@@ -44,8 +44,8 @@ type Definition struct {
 	// expire.
 	Leaves bool
 	Shares bool // the protocol is a semaphore, which is useful only with several permits
-	// Settings are the settings that the protocol accepts. Each includes its allowed words and its default for this
-	// protocol.
+	// Settings are the settings that the protocol accepts. Each includes the words that are allowed as its value, and
+	// its default for this protocol.
 	Settings []Setting
 	// Without explains, for each setting that only other protocols accept, why this protocol does not accept it and
 	// what to write instead.

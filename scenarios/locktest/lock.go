@@ -377,8 +377,8 @@ func (l *foreign) stated() (s state) {
 	return s
 }
 
-// deadline returns the time until which a lock counts as valid. asked is the time of the first request in the round
-// that acquired the lock.
+// deadline returns the time until which a lock counts as valid. asked is the time of the first request of the try that
+// acquired the lock (see sim.Caller).
 func (l *foreign) deadline(s state, asked sim.Time) sim.Deadline {
 	switch {
 	case !s.validUntil.IsZero():

@@ -23,7 +23,7 @@ func (m *Map) Text(p *text.Writer) {
 		wide = max(wide, text.Cells(l.Text)+1)
 	}
 	room := p.Width() - margin
-	cell := 1 // width of one sign with its gap, in terminal cells
+	cell := 1 // width of one symbol and the gap after it, in characters
 	for _, try := range []int{wide, 2} {
 		if len(levels)*try <= room {
 			cell = try

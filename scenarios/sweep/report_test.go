@@ -50,7 +50,7 @@ func delayedAxis(text string) Axis {
 	return a
 }
 
-// sweepOf returns a report on a sweep without edges. signs contains the sign of an outcome for each point.
+// sweepOf returns a report on a sweep without edges. signs contains, for each point, the symbol of its outcome.
 func sweepOf(axes []Axis, signs string, assertions ...string) *Report {
 	o := Options{Axes: axes, Laws: []checker.Law{checker.LeaseExclusion}, From: 1, Seeds: 20,
 		Crew: campaign.Crew{Workers: 1}}

@@ -84,8 +84,8 @@ limit: 10s
 }
 
 // shown returns everything that each process records in a run, with times, as text. It omits the fault's name and exact
-// start. It also omits the probe, which begins some time after the last fault, and the direct effects of the fault: the
-// record of a client's crash, and the times at which a jump makes keys expire or reappear.
+// start. It also omits the probe (history.Probe), which begins some time after the last fault, and the direct effects
+// of the fault: the record of a client's crash, and the times at which a jump makes keys expire or reappear.
 func shown(events []history.Event, kind nemesis.Kind) string {
 	lines := map[history.Process]*strings.Builder{}
 	for i := range events {

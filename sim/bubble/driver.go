@@ -77,7 +77,7 @@ func (d *Driver) Begin(w *sim.World, servers []sim.ProcessID, front sim.Front) {
 	w.OnStop(d.stop)
 }
 
-// Recorded tells the front that a server has recorded a change to a lock's key.
+// Recorded tells the front end (see Begin) that a server has recorded a change to a lock's key.
 func (d *Driver) Recorded(e *history.Event) { d.callers.Recorded(e) }
 
 // now returns the world's time according to the bubble's clock.

@@ -116,9 +116,9 @@ func (g *Guest) breakAll() {
 // Begin begins an attempt: from now on, the client's requests belong to it.
 func (g *Guest) Begin(a history.Attempt) { g.caller.Begin(a, g.world.Now()) }
 
-// Try is called when the guest stops requesting the lock. It returns the time at which the last round of requests
-// began, and the servers that granted the lock in that round. If no request acquired the lock, it returns the time at
-// which the attempt began.
+// Try is called when the guest stops requesting the lock. A client may try several times, and each time ask several
+// servers. Try returns the time at which the client's last try began, and the servers that granted the lock in that
+// try. If no request acquired the lock, it returns the time at which the attempt began.
 func (g *Guest) Try() (since sim.Time, granted []sim.ProcessID) {
 	return g.caller.Try()
 }

@@ -113,7 +113,7 @@ type stageOf struct {
 	*spelling
 	callers sim.Callers
 	clients map[string]*asker
-	told    int // number of records passed to the front so far
+	told    int // number of records passed to callers so far
 }
 
 // asker is a client with its connection to the node.
@@ -127,13 +127,13 @@ type asker struct {
 	n      int
 	reply  string
 	other  string // the value of another owner that the client has read; if empty, the client uses its own
-	wrong  string // an error of the front
+	wrong  string // an error that the front end (sim.Front) reported
 }
 
 func (a *asker) Now() sim.Time  { return history.Time(a.stage.mono) }
 func (a *asker) Deliver([]byte) {}
 
-// Ask makes the node execute a request, and passes the resulting records to the front.
+// Ask makes the node execute a request, and passes the resulting records to the front end (sim.Front).
 func (a *asker) Ask(args []string, of history.Attempt, _ string) {
 	m := a.stage.machine
 	m.conn = a.conn
@@ -187,8 +187,8 @@ func (a *asker) send(args ...string) string {
 }
 
 // runIf runs the given commands if a condition is true. It sends them as plain commands, in a transaction or in a
-// script, as a.stage.spelling.form says. The condition is passed twice: as a Lua expression, and as a command with a
-// function that judges the command's reply.
+// script, as the field form of the spelling (the variant of the lock) says. The condition is passed twice: as a Lua
+// expression, and as a command with a function that judges the command's reply.
 func (a *asker) runIf(lua, read string, is func(reply, owner string) bool, commands []string) bool {
 	switch s := a.stage.spelling; s.form {
 	case "commands":

@@ -85,7 +85,7 @@ func (h *hooks) LogCommand(args []string) {
 	if h.data.Loading || h.cfg.Persistence == store.None && !h.repl.involved {
 		return
 	}
-	name := (*Node)(h).find(args[0]).Name // always in the same spelling
+	name := (*Node)(h).find(args[0]).Name // the name as it is written in the table of commands
 	if h.repl.involved {
 		// The arguments are copied, since replicas keep them.
 		h.Log(store.Effect{Op: store.OpCommand, Args: append([]string{name}, args[1:]...)})

@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// BenchmarkParts measures how many results of portions a server stores per second for eight workers that do nothing
-// else. The server writes each result to its disk before it acknowledges the result.
+// BenchmarkParts measures how many results (one for each range of jobs) a server stores per second for eight workers
+// that do nothing else. The server writes each result to its disk before it acknowledges the result.
 func BenchmarkParts(b *testing.B) {
 	s, err := embedded.Start(embedded.Options{Folder: filepath.Join(b.TempDir(), "nats")})
 	if err != nil {

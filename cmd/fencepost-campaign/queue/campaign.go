@@ -62,7 +62,7 @@ const (
 	keyAside       = "aside." // a message that was set aside
 )
 
-// consumer is the name of the JetStream consumer through which all workers fetch portions.
+// consumer is the name of the JetStream consumer through which all workers fetch portions (ranges of jobs).
 const consumer = "workers"
 
 // ErrOther reports that there is a campaign with the same name that runs something else.

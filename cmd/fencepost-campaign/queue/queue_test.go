@@ -56,8 +56,9 @@ func create(t *testing.T, nc *nats.Conn, name, what string) *Campaign {
 	return c
 }
 
-// count is a search for tests. Its first stage adds up the positions. Its second stage multiplies each position by this
-// sum and adds up the products. The result is wrong if any position is counted twice or not at all.
+// count is a search for tests with two stages. Each job is the number of its position. The first stage adds up these
+// numbers. The second stage multiplies each number by this sum and adds up the products. The result is wrong if any
+// position is counted twice or not at all.
 func count(size uint64) func(context.Context, campaign.Hands) (string, error) {
 	return func(ctx context.Context, hands campaign.Hands) (string, error) {
 		sum := tally{}
@@ -342,8 +343,8 @@ func TestTwoCoordinatorsDoNoHarm(t *testing.T) {
 	}
 }
 
-// Position 123 kills every worker that processes it. It is set aside after three deaths, and all other positions are
-// completed. Position 321 fails with an error, and that error is recorded as the reason for the loss.
+// The job at position 123 kills every worker that performs it. It is set aside after three deaths, and all other jobs
+// are completed. The job at position 321 fails with an error, and that error is recorded as the reason for the loss.
 func TestAPositionThatKillsIsSetAside(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})

@@ -41,7 +41,7 @@ func (passing) Recorded(*history.Event) {}
 // Caller returns a value that represents a new client.
 func (passing) Caller(sim.ProcessID) sim.Caller { return &passer{} }
 
-// passer represents a client, or the front's end of one of a client's connections.
+// passer represents a client, or the servers' end of one of a client's connections.
 type passer struct {
 	passing
 	attempt history.Attempt

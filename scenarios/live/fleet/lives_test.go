@@ -85,8 +85,8 @@ func TestALifeAfterTheOther(t *testing.T) {
 	}
 }
 
-// TestWhatALifeStillSays checks that what a process does counts only during its life, and that only the first of
-// several failures counts.
+// TestWhatALifeStillSays checks that what a process does counts only until the process is stopped (during its Life),
+// and that only the first of several failures counts.
 func TestWhatALifeStillSays(t *testing.T) {
 	l, failures := newLives(t, "exec sleep 1000")
 	x := l.Begin(nil)

@@ -12,8 +12,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// A front sends each reply in a frame if the client is a world in another process of this program. A frame consists of
-// one byte for its kind, four bytes for the length of the content, and the content.
+// A Front (the server end of the clients' connections) sends each reply in a frame if the client is a world in another
+// process of this program. A frame consists of one byte for its kind, four bytes for the length of the content, and the
+// content.
 const (
 	FrameReply   byte = '=' // the reply to a request; replies come in order
 	FramePush    byte = '>'
@@ -36,9 +37,9 @@ func appendRequest(b []byte, args []string) []byte {
 	return b
 }
 
-// Framed is a connection from a world to the front of another world, with framed replies. If its own loop is late, the
-// loop first handles all frames that have arrived. Therefore, when a client continues after it was stopped, it receives
-// what has arrived in the meantime before its timers fire.
+// Framed is a connection from a world to the [Front] of another world, with framed replies. If its own loop is late,
+// the loop first handles all frames that have arrived. Therefore, when a client continues after it was stopped, it
+// receives what has arrived in the meantime before its timers fire.
 type Framed struct {
 	loop  *Loop
 	in    *In
@@ -49,10 +50,10 @@ type Framed struct {
 	over  bool
 }
 
-// Door is the address of a front's port for a client and a server, with the client's password.
+// Door is the address of a [Front]'s port for a client and a server, with the client's password.
 type Door struct{ Address, Secret string }
 
-// DialFramed opens a connection. When DialFramed returns, the front has accepted the connection. On the loop, took is
+// DialFramed opens a connection. When DialFramed returns, the [Front] has accepted the connection. On the loop, took is
 // called for each frame, and ended is called at the end of the connection.
 func DialFramed(l *Loop, to Door, took func(kind byte, what []byte), ended func()) (*Framed, error) {
 	tcp, err := net.Dial("tcp", to.Address)

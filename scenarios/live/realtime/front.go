@@ -51,7 +51,7 @@ type Front struct {
 	callers []*Conn
 }
 
-// NewFront returns a front without ports.
+// NewFront returns a Front without ports.
 func NewFront(l *Loop, h Handler) *Front {
 	return &Front{loop: l, handler: h, conns: map[sim.ProcessID][]*Conn{}, refused: map[sim.ProcessID]int{},
 		secrets: map[sim.ProcessID]string{}}

@@ -248,7 +248,7 @@ func TestConnectionsThatAreOverAreForgotten(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoCommandIsRefused sends bytes to a front. Bytes that are not a command must be refused. Incomplete
+// TestWhatIsNoCommandIsRefused sends bytes to a Front. Bytes that are not a command must be refused. Incomplete
 // commands and health checks that Redis accepts must not be refused. No bytes may end the run.
 func TestWhatIsNoCommandIsRefused(t *testing.T) {
 	for says, want := range map[string]string{

@@ -23,7 +23,7 @@ type Guest struct {
 	front   *Front
 }
 
-// NewGuest returns the Guest of a client that connects through a front.
+// NewGuest returns the Guest of a client that connects through a [Front].
 func NewGuest(f *Front, client sim.ProcessID, p Program) *Guest { return &Guest{client, p, f} }
 
 // Pause stops the process. Everything that it has sent so far counts as sent at this moment.

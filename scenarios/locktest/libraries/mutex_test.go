@@ -15,8 +15,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest/matrixtest"
 )
 
-// failFast uses redsync with WithFailFast, as its documentation shows. A round ends with the first majority, while the
-// requests to the other servers continue. go-redis opens connections for them while it holds a mutex.
+// failFast uses redsync with WithFailFast, as its documentation shows. An attempt to acquire the lock ends as soon as a
+// majority of the servers has granted or refused it, while the requests to the other servers continue. go-redis opens
+// connections for them while it holds a mutex.
 var failFast = locktest.Config{Servers: locktest.Redis(3), TTL: TTL, Compute: TTL * 5 / 2, Cycles: 2,
 	Faults: locktest.Network, Laws: []checker.Law{checker.Ownership},
 	Precautions: locktest.Precautions{ChecksValidity: true, StopsWhenLost: true, ExtendEvery: TTL / 3},

@@ -93,8 +93,8 @@ func (k *caller) Begin(a history.Attempt, now sim.Time) {
 	k.mine[a] = true
 }
 
-// Try is called when the task stops requesting the lock. It returns the time at which the round of requests that
-// acquired the lock began, and the servers that granted the lock in that round.
+// Try is called when the task stops requesting the lock. It returns the time at which the task's last try began (see
+// round), and the servers that granted the lock in that try.
 func (k *caller) Try() (since sim.Time, granted []sim.ProcessID) {
 	k.turn.asking = false
 	return k.turn.round.acquired(k.turn.begun)

@@ -37,7 +37,7 @@ func resp(args ...string) []byte {
 	return b
 }
 
-// stage is a front with clients. The test takes the place of the servers.
+// stage is the front end (Redis) with clients. The test takes the place of the servers.
 type stage struct {
 	*testing.T
 	all     sim.Callers
@@ -169,8 +169,8 @@ func TestARequestBelongsToItsTask(t *testing.T) {
 	of(2, true, "a/2", "DEL", "lock")
 }
 
-// TestTheRoundThatAcquires checks that only the last round of requests counts. Which requests belong to that round is
-// determined by their effects.
+// TestTheRoundThatAcquires checks that only the requests of the client's last try count. Which requests belong to that
+// try is determined by their effects.
 func TestTheRoundThatAcquires(t *testing.T) {
 	hash := fmt.Sprintf("%X", sha1.Sum([]byte(acquireScript)))
 	set := []string{"SET", "lock", "v", "NX"}
@@ -233,8 +233,8 @@ func TestTheRoundThatAcquires(t *testing.T) {
 	}
 }
 
-// TestARoundOfSeveralKeys: requests for different keys on the same server belong to the same round. A second request
-// for the same key begins the next round. The same is true of transactions, which are identified by their EXEC.
+// TestARoundOfSeveralKeys: requests for different keys on the same server belong to the same try. A second request for
+// the same key begins the next try. The same is true of transactions, which are identified by their EXEC.
 func TestARoundOfSeveralKeys(t *testing.T) {
 	s := newStage(t)
 	c := s.client("c")
