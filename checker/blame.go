@@ -431,8 +431,8 @@ func (t *judge) onTheWay(f *trace.Fault, client history.Process, peer func(histo
 }
 
 // otherWait finds the wait for another lock that made the client late: without it, the client would have been on time.
-// There are two cases. The client was still waiting when the other client entered. Or it was waiting when its lease
-// ended, and renewed the lease only afterwards. otherWait returns -1 if it finds no such wait.
+// There are two cases: the client was still waiting when the other client entered; or it was waiting when its lease
+// ended, and renewed the lease only afterward. otherWait returns -1 if it finds no such wait.
 func (t *judge) otherWait(l lateness) int32 {
 	g := &t.Grants[l.grant]
 	for n := range t.Asks {

@@ -82,7 +82,8 @@ func Check(h *history.History) Verdict {
 	return c.Check(h)
 }
 
-// judge holds the data by which the laws are judged: a history, its trace, and intermediate results.
+// judge holds the data by which the laws are judged: a history, its trace, and intermediate results. In the comments of
+// this package, a position is the index of an event in the history.
 type judge struct {
 	trace.Trace
 	mutexOps []linear.MutexOp                     // operations on the lock that is being judged

@@ -18,7 +18,7 @@ func init() {
 		judge:  (*judge).deadlockFreedom, uncertain: clockerror.Waits})
 }
 
-// deadlockFreedom judges that no client waits forever while no fault is active.
+// deadlockFreedom checks that no client waits forever while no fault is active.
 //
 // A waiter is an acquire that has been called and has not returned. If it fails and the client calls it again within a
 // TTL, it continues to wait. A waiter is stuck while nobody acquires its lock and no holder of the lock makes progress.
@@ -221,8 +221,8 @@ func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about histo
 	return Cause{Kind: StuckWithoutHolder}, about, story + t.waitingStory(a, s.Since, now), witness
 }
 
-// dueText says when a key that is present at the moment now expires. If the key should have expired before then,
-// dueText names the fault of the server's clock that kept the key alive.
+// dueText says when a key expires that exists at the moment given by now. If the key should have expired before that
+// moment, dueText names the fault of the server's clock that kept the key alive.
 func (t *judge) dueText(key *standingKey, now moment) string {
 	switch {
 	case key.until == history.Never:

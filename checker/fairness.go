@@ -21,7 +21,7 @@ func init() {
 		}})
 }
 
-// fairness judges that clients get a lock in the order in which they ask for it. The header's Order gives the promised
+// fairness checks that clients get a lock in the order in which they ask for it. The header's Order gives the promised
 // order, the slack, and a period called a turn, after which a waiting client must get a lock that is free.
 //
 // A client is overtaken if another client asks later, by more than the slack, and is granted the lock while the first

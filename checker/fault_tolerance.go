@@ -19,7 +19,7 @@ func init() {
 		judge:  (*judge).faultTolerance, uncertain: clockerror.Bounds})
 }
 
-// faultTolerance judges that an acquire and its release succeed within the bound. It judges them only while a quorum of
+// faultTolerance checks that an acquire and its release succeed within the bound. It judges them only while a quorum of
 // servers is up and reachable, the client is not paused, and nobody held or requested the lock within the last TTL.
 //
 // An acquire is judged if the following conditions hold from its call to its return or to the bound, whichever comes

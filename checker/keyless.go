@@ -45,10 +45,10 @@ func (t *judge) keysOf(s *trace.Span) (there []int, own, recorded bool) {
 }
 
 // leftOver returns the position at which a key of an earlier hold disappeared, if the key was left over. The client of
-// window s had set this key at the given position. The key was left over if two conditions hold. The client had called
-// the release of the earlier hold before it requested the lock again. And the key disappeared only after the window had
-// begun: it expired, or the release deleted it. Otherwise, leftOver returns -1. It also returns -1 for a service with
-// one replicated log, because there a session continues to use the key of its earlier attempt.
+// window s had set this key at the given position. The key was left over if two conditions hold: the client had called
+// the release of the earlier hold before it requested the lock again; and the key disappeared (it expired, or the
+// release deleted it) only after the window had begun. Otherwise, leftOver returns -1. It also returns -1 for a service
+// with one replicated log, because there a session continues to use the key of its earlier attempt.
 func (t *judge) leftOver(s *trace.Span, set int) int {
 	e := &t.History.Events[set]
 	n, granted := t.Owner[trace.Title{Lock: e.Lock, Attempt: e.Of}]

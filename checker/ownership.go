@@ -17,7 +17,7 @@ func init() {
 		judge:  (*judge).ownership, uncertain: clockerror.Records})
 }
 
-// ownership judges that only a lock's owner or its expiry removes or extends the lock. The owner is an attempt, not a
+// ownership checks that only a lock's owner or its expiry removes or extends the lock. The owner is an attempt, not a
 // client: if a release of an old attempt arrives late, it counts as the release of another owner. Setting a key over a
 // live one removes the live one. A flush removes keys without checking who owns them.
 //

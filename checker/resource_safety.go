@@ -21,9 +21,9 @@ func init() {
 //	(b) each accepted write builds on the value that its own read returned.
 //
 // The data of a lock is one register. It starts as "", or as the value that the first accepted read returned. A write
-// builds on the value that its client had received when it called the write. If the history does not record the
-// clients' reads and writes, the write builds on the value of the last read that the resource accepted from the client.
-// After a write, the client knows the value that it wrote, so its next write builds on that value.
+// builds on the value that its client had received when it sent the write. If the history does not record the clients'
+// reads and writes, the write builds on the value of the last read that the resource accepted from the client. After a
+// write, the client knows the value that it wrote, so its next write builds on that value.
 //
 // Some writes are exempt from (b). A write without any read builds on nothing. If nobody in the history wrote the value
 // that would be lost, losing it is no violation. The same applies if, after that value was written, the writer read a
@@ -159,7 +159,7 @@ func (t *judge) staleStory(f *Finding, at, newer int) {
 	found.violated(t, cause, story, w)
 }
 
-// calledWrite returns the position at which the client called a write that the resource accepted, and the position at
+// calledWrite returns the position of the client's call of a write that the resource accepted, and the position at
 // which the call returned. The result called is -1 if the history does not record the call. The result done is
 // trace.Open if the call did not return.
 func (t *judge) calledWrite(at int) (called, done int) {

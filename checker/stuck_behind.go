@@ -135,7 +135,7 @@ type abandonedKey struct {
 	left   int // position at which its client was done with the attempt; Open if the client is still waiting for it
 }
 
-// abandoned finds, among the keys that are present at the moment now, the first one that nobody is going to release.
+// abandoned finds, among the keys that exist at the moment given by now, the first one that nobody is going to release.
 // There are two cases:
 //
 //   - Its client had given up the attempt or had left the section. The key never expires, or was still being extended,
@@ -179,7 +179,7 @@ func (t *judge) units() (all []history.Process) {
 }
 
 // abandonedKey reports whether keys[n] is abandoned, that is, whether nobody is going to release it. If so, x describes
-// the key. The argument keys contains the keys that exist at the moment that the argument now gives.
+// the key. The argument keys contains the keys that exist at the moment given by now.
 func (t *judge) abandonedKey(lock int32, keys standingKeys, n int, now moment) (x abandonedKey, is bool) {
 	k := &keys[n]
 	x = abandonedKey{standingKey: k, client: t.ProcessOf(k.of), left: t.doneWith(lock, k.of, k.set)}

@@ -19,7 +19,7 @@ func init() {
 		judge:  (*judge).tokenOrder, uncertain: clockerror.Tokens})
 }
 
-// tokenOrder judges that fencing tokens strictly increase in the order of grants. Different grants of a lock must have
+// tokenOrder checks that fencing tokens strictly increase in the order of grants. Different grants of a lock must have
 // different tokens. If a grant was requested after another grant had returned, its token must be the higher one.
 //
 // The law needs two grants of one lock with tokens.

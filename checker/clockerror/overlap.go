@@ -29,7 +29,7 @@ import (
 // off returns the maximum difference between a process's clock and true time.
 func off(t *trace.Trace, p history.Process) history.Time { return t.History.Header.ErrorOf(p) }
 
-// interval is a period in the life of one process. Its endpoints are times, not positions.
+// interval is a period in the life of one process. Its endpoints are times, not positions in the history.
 type interval struct {
 	from, to int64
 	// the interval is known to have lasted until this time; it is earlier than "to" if the record of the process ended

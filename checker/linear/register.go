@@ -21,8 +21,8 @@ type Update struct {
 }
 
 // updateStep is the step function of a register. It needs no special case for an optional update that never took
-// effect. The Return of such an update is Forever, so an order can put it last, where its effect is never read. And if
-// the current value is not the value that the update read, the step leaves the current value unchanged.
+// effect. The Return of such an update is Forever, so an order can put it last, where its effect is never read. If the
+// current value is not the value that such an update read, the step leaves it unchanged.
 func updateStep(value string, u *Update) (string, bool) {
 	switch {
 	case u.Blind || value == u.Read:

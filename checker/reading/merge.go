@@ -191,8 +191,8 @@ func union[T comparable](a, b []T) []T {
 }
 
 // inOrder returns the events of all parts in the order of their times, measured from start. If times are equal, the
-// earlier part comes first. If the clock of a part went back, its events keep their order nevertheless. The events are
-// moved in place if the parts already follow one another in memory. Otherwise they are copied first.
+// earlier part comes first. If the clock of a part jumped backward, its events keep their order nevertheless. The
+// events are moved in place if the parts already follow one another in memory. Otherwise they are copied first.
 func inOrder(parts []Part, start int64) []history.Event {
 	type queue struct {
 		at   history.Time // the time that the queue's next event is sorted by

@@ -156,8 +156,8 @@ func (r *reading) firstValue(i int) string {
 }
 
 // basis returns the value that the accepted write at position i was computed from: the value that the client knew when
-// it called the write. If the history does not record the call, it is the value of the attempt's last accepted read or
-// write. The result at is the position at which the client learned the value, or -1 if it read nothing. The result
+// it made the write call. If the history does not record the call, it is the value of the attempt's last accepted read
+// or write. The result at is the position at which the client learned the value, or -1 if it read nothing. The result
 // asked is the position at which it requested the value.
 func (r *reading) basis(i int) (at, asked int, value string) {
 	e := &r.Events[i]
@@ -183,8 +183,8 @@ func (r *reading) basis(i int) (at, asked int, value string) {
 	return own, own, r.Events[own].Value
 }
 
-// known returns the value that a client knew when it called the write at position i: the value of its last read, or of
-// a write that was confirmed after that read. The result at is -1 while the outcome of a write is unknown.
+// known returns the value that a client knew when it made the write call at position i: the value of its last read, or
+// of a write that was confirmed after that read. The result at is -1 while the outcome of a write is unknown.
 func (r *reading) known(of history.Attempt, i int) (at, asked int, value string) {
 	at, asked = -1, -1
 	writing, reading := "", -1

@@ -46,7 +46,8 @@ type fault struct {
 	from, to int
 }
 
-// reading is a history together with the acquires, critical sections and faults found in it.
+// reading is a history together with the acquires, critical sections and faults found in it. In this package, a
+// position is the index of an event in the history, and a section is a critical section.
 type reading struct {
 	*history.History
 	none     int // the length of the history, used as the position of anything that never happened

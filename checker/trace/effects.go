@@ -67,9 +67,9 @@ func (s *scan) Effect(at int, lock int32, e *history.Event) {
 }
 
 // Loses reports whether a write that was computed from the given value overwrites another write that its client did not
-// know of (a lost update). It returns false in two cases. Either nobody in the history wrote the current value. Or the
-// client has read, since that other write, a value that nobody in the history wrote. This shows that somebody outside
-// the history had already overwritten the other write.
+// know of (a lost update). It returns false if nobody in the history wrote the current value. It also returns false if
+// the client has read, since that other write, a value that nobody in the history wrote. This shows that somebody
+// outside the history had already overwritten the other write.
 func (t *Trace) Loses(lock int32, own Basis) bool {
 	d := &t.Scan.Data[lock]
 	if !own.known || own.Value == d.Value || d.At < 0 {

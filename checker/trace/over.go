@@ -204,8 +204,8 @@ func (t *Trace) toldUntil(n int32, at int) history.Time {
 }
 
 // gaveUp reports whether an owner that was never granted the lock had stopped asking for it. The history does not say
-// which attempts belong to an acquire, so there are two signs. A key that was set before the acquire was called belongs
-// to an earlier attempt. And a process that acts for a later attempt has given up the earlier one.
+// which attempts belong to an acquire, so gaveUp relies on two rules. First, a key that was set before the acquire was
+// called belongs to an earlier attempt. Second, a process that acts for a later attempt has given up the earlier one.
 func (t *Trace) gaveUp(c Change) bool {
 	p, lock := t.ProcessOf(c.Owner), t.History.Events[c.At].Lock
 	if p == t.ProcessOf(c.By) {

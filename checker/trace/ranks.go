@@ -49,8 +49,8 @@ func (t *Trace) Decided(g *Grant) history.Time {
 	return g.Lease.Granted
 }
 
-// earlier reports whether grant a comes before grant b. It does in two cases. Grant a was decided before b's request
-// was sent. Or neither was decided before the other's request was sent, both have tokens, and a's token is lower. Two
+// earlier reports whether grant a comes before grant b. It does in two cases: grant a was decided before b's request
+// was sent; or neither was decided before the other's request was sent, both have tokens, and a's token is lower. Two
 // holders of a shared lock have no order. If the clocks of their processes may be wrong, the order must hold for every
 // possible error.
 func (t *Trace) earlier(a, b *Grant) bool {

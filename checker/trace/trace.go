@@ -1,6 +1,7 @@
 // Package trace reads a history once and collects what the laws need: who requested each lock and who was granted it,
 // when sections and leases began and ended, and which processes each fault affected. It also collects which keys each
-// server had, who waited for whom, and which requests took effect at the resource.
+// server had, who waited for whom, and which requests took effect at the resource. The position of an event is its
+// index in the history.
 //
 // Goals: a single pass over the history serves all laws. It takes time proportional to the length of the history, and
 // reuses its memory.

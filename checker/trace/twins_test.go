@@ -22,8 +22,8 @@ func clashesByPairs(spans []Span) (pairs [][2]int) {
 }
 
 // TestTheSweepFindsThePairThatPairsFind checks that interval.clashes finds the same pairs as a comparison of every
-// pair. The random spans begin in any order. In some rounds a grant has several spans, like a lease with extensions. In
-// others it has one, which may end before it begins, like a section.
+// pair. The random spans begin in any order. In some of the lists, a grant has several spans, like a lease with
+// extensions. In others it has one, which may end before it begins, like a critical section.
 func TestTheSweepFindsThePairThatPairsFind(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var v interval

@@ -11,7 +11,7 @@ import (
 // Comparison is one invocation of a command that compares all locks.
 type Comparison struct {
 	output.Frame
-	Seeds int // number of runs of each cell
+	Seeds int // number of runs for each table cell
 }
 
 // Prepare checks, before anything runs, that the scenarios of all entries of the comparison can be written.

@@ -232,7 +232,7 @@ func (d *Document) JSON(command string) ([]byte, error) {
 
 // TextOptions describes the reader's terminal and says how much to write.
 type TextOptions struct {
-	Width int  // in cells; 0 means 80, and less than 60 means 60
+	Width int  // in terminal cells; 0 means 80, and less than 60 means 60
 	Color bool // whether to use ANSI escapes for bold, red, green and yellow
 	All   bool // whether to write also the blocks of type More and everything that does not fit on a screen
 }

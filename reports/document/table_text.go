@@ -6,10 +6,11 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// gap is the number of cells between two columns. Marks of the same group are closer together (see Table.gap).
+// gap is the number of terminal cells (see text.Cells) between two columns. Marks of the same group are closer together
+// (see Table.gap).
 const gap = 2
 
-// wordsLeast is the minimum width of the words in the last column, and nameLeast that of a name, in cells.
+// wordsLeast is the minimum width of the words in the last column, and nameLeast that of a name, in terminal cells.
 const wordsLeast, nameLeast = 20, 20
 
 // layout says where the columns of a table are on a terminal, in cells.
@@ -39,7 +40,7 @@ func (t *Table) layOut(width int) layout {
 	return l
 }
 
-// indent returns the number of cells by which a name is indented.
+// indent returns the number of spaces by which a name is indented.
 func (r *Row) indent() int {
 	if r.Under {
 		return gap
@@ -74,7 +75,7 @@ func (l *layout) measure(t *Table) {
 // figures reports whether the column's cells are right-aligned.
 func (c *Column) figures() bool { return !c.Words && c.Short == "" }
 
-// widthOf returns the total width of the columns in a span, in cells.
+// widthOf returns the total width of the columns in a span, in terminal cells.
 func (l *layout) widthOf(t *Table, s span) int {
 	cells := l.wide[s.from]
 	for i := s.from + 1; i < s.to; i++ {
@@ -83,7 +84,7 @@ func (l *layout) widthOf(t *Table, s span) int {
 	return cells
 }
 
-// gap returns the number of empty cells before column i.
+// gap returns the number of spaces before column i.
 func (t *Table) gap(i int) int {
 	if c := t.Columns[i]; i > 0 && c.Short != "" && c.Group == t.Columns[i-1].Group {
 		return 1

@@ -10,7 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// story is a violation of a law, together with the history in which it occurred.
+// story is a violation of a law, together with the history in which it occurred. A position is the index of an event in
+// this history.
 type story struct {
 	h *history.History
 	f *checker.Finding

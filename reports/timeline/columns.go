@@ -23,7 +23,7 @@ type table struct {
 	// contains a single empty name.
 	tracks []history.Lock
 	keys   []history.Lock // the locks whose keys are shown
-	bar    int            // width of a section's bar, in cells
+	bar    int            // width of a section's bar, in terminal cells
 	time   int            // width of the column of times
 	lane   int            // width of a client's lane, including the gap
 	block  int            // width of one lock's keys, including the gap

@@ -426,7 +426,7 @@ func TestFaultsStrikeAddedServers(t *testing.T) {
 	for _, c := range []struct {
 		before, after string // the servers section before and after the change
 		faults        string
-		want          []string // the faults after the change, for all castings (see castings); the first two in this order
+		want          []string // the faults after the change, for each casting (see castings)
 	}{
 		{replicated, "{redis: 1, replicas: 2}", "cut redis-1 -> redis-1-replica-1 at 0s for 1s", []string{
 			"cut redis-1 -> redis-1-replica-1 at 0s for 1s",

@@ -189,7 +189,7 @@ func (c *Campaign) preside(ctx context.Context, by string, revision uint64,
 func (c *Campaign) resign(revision uint64) {
 	ctx, cancel := context.WithTimeout(context.Background(), tryFor)
 	defer cancel()
-	// if this fails, another process takes over when it has seen no heartbeat for the time in Patience
+	// if this fails, another process takes over when it has seen no heartbeat for longer than Patience
 	c.keys.Delete(ctx, keyCoordinator, jetstream.LastRevision(revision))
 }
 

@@ -86,7 +86,8 @@ func (p Progress) Stage() StageProgress {
 	return p.Stages[len(p.Stages)-1]
 }
 
-// StageProgress describes how much of a stage is done.
+// StageProgress describes how much of a stage is done. A stage consists of jobs; the position of a job is its number in
+// the stage (see campaign.Stage).
 type StageProgress struct {
 	Name string `json:"name"`
 	Done uint64 `json:"done"` // number of positions that have a result, or are lost
@@ -103,7 +104,7 @@ type StageProgress struct {
 // are positions whose results the server has lost.
 func (s StageProgress) Lacking() uint64 { return s.Due - s.Done }
 
-// Loss is a range of positions that gave no result.
+// Loss is a range of positions in a stage whose jobs gave no result.
 type Loss struct {
 	Stage string `json:"stage"`
 	First uint64 `json:"first"`
