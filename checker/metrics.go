@@ -35,16 +35,16 @@ func (ms Metrics) Of(name string) (Metric, bool) {
 }
 
 // Measure computes the five metrics that the documentation recommends monitoring, with their alarm levels, and some
-// others. It ignores the operations of the probe, the client that requests each lock at the end of a run
-// (history.Probe).
+// others. It ignores the operations of the probe (history.Probe), the client that requests each lock at the end of a
+// run.
 //
 //   - lock_acquisition_time_p50, _p99: time from the call to acquire until it returns ok, in s. An acquire that failed,
 //     or had not returned when the run ended, counts with the time that it had waited. Alarm above 50% of the TTL.
 //   - lock_contention_rate: share of attempts that found the lock taken by another client. An acquire that tries again
 //     makes several attempts. Unknown if the history does not count attempts. Alarm above 30%.
 //   - lock_hold_duration_p99: length of critical sections, in s. Alarm above 80% of the TTL.
-//   - lock_timeout_rate: share of acquires that gave up because the client would not wait any longer, among those that
-//     returned. Alarm above 5%.
+//   - lock_timeout_rate: among the acquires that returned, the share in which the client gave up because it would not
+//     wait any longer. Alarm above 5%.
 //   - release_without_effect_rate: share of releases that left their client's keys in place, with or without faults. It
 //     counts only releases whose effect the servers' records show (see trace.Handback). Alarm above 0.
 //   - fencing_token_reject_rate: share of reads and writes that were refused for a stale token. Alarm above 0.

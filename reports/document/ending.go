@@ -37,7 +37,7 @@ func Again(p *text.Writer, words string) { p.Command(0, AgainLabel, words) }
 // AgainLabel is the label of the command that shows everything again.
 const AgainLabel = "again   "
 
-// Tones maps the signs of results to their colors.
+// Tones maps the symbols of results to their colors.
 var Tones = map[string]text.Style{"✓": text.Green, "✗": text.Red, "±": text.Red, "?": text.Yellow, "–": text.Plain}
 
 // Interruption is the sentence in a report that says that a signal ended the work early. Such a report covers only what
