@@ -80,7 +80,7 @@ recording ends do not count.`,
 	r.Register(c, porcupineViews)
 	c.Flags().StringVar(&r.Out, "out", "", "write the history as it was judged, and the verdict, to `DIR`")
 	c.Flags().StringVar(&r.reading, "reading", "",
-		"how to read a release that failed: `default|strict`\n(default: as the header says)")
+		"how to interpret a failed release: `default|strict`\n(default: as the header says)")
 	c.Flags().StringVar(&r.lock, "lock", "",
 		"the lock is a `mutex|reentrant` lock: the history contains\nonly acquires and releases")
 	c.Flags().StringVar(&r.initial, "initial", "", "initial `VALUE` of each register (default: as the header says)")

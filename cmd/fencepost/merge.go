@@ -35,7 +35,7 @@ that are in no folder; explore --resume runs these. No seed may be in two folder
 		},
 	}
 	m.Register(c, ", with other pages in the same folder")
-	c.Flags().BoolVar(&m.All, "all", false, "report each finding of explorations in full")
+	c.Flags().BoolVar(&m.All, "all", false, "for explorations: report every finding in full")
 	c.Flags().StringVar(&m.Out, "out", "", "write the merged result to `DIR` (default: the folder of an undivided run)")
 	return c
 }

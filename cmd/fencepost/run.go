@@ -20,9 +20,9 @@ const porcupineViews = ", with porcupine's own views in the same folder"
 
 // register registers the flags that "fencepost run" and "fencepost replay" share.
 func (j *job) register(c *cobra.Command) {
-	j.Register(c, porcupineViews+";\nwith many seeds also the pages of single runs")
+	j.Register(c, porcupineViews+";\nwith many seeds, also pages of individual runs")
 	c.Flags().StringVar(&j.Metrics, "metrics", "",
-		"write the metrics to `FILE` as OpenMetrics text; with many seeds the totals")
+		"write the metrics to `FILE` as OpenMetrics text; with many seeds, the totals")
 	c.Flags().StringVar(&j.Out, "out", "", "write plan, history and verdict to `DIR`\n(default _runs/SCENARIO-SEED, "+
 		"with many seeds _runs/SCENARIO-SEED-SEEDS)")
 }

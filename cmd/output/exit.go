@@ -20,7 +20,7 @@ const (
 )
 
 // ErrReported ends a command with an error that another process has already reported.
-var ErrReported = errors.New("it is reported already")
+var ErrReported = errors.New("already reported")
 
 // ExitCode returns the exit code of a command that ended with err. It prints an error message to problems, with the
 // name of the program in front. The function undecided reports whether an error means that the command could not decide

@@ -142,8 +142,8 @@ func (w *Worker) turnTo(s *Span) (err error) {
 // of ctx and no results.
 func (w *Worker) Make(ctx context.Context, stage campaign.Stage, first, size uint64) ([]byte, error) {
 	if size < 1 || first >= stage.Size || size > stage.Size-first {
-		return nil, fmt.Errorf("stage %s has %d positions; "+
-			"there are not %d of them from position %d", stage.Name, stage.Size, size, first)
+		return nil, fmt.Errorf("stage %s has %d positions: "+
+			"a job cannot take %d of them from position %d on", stage.Name, stage.Size, size, first)
 	}
 	switch stage.Name {
 	case SeedsStage:

@@ -200,7 +200,7 @@ func TestWrongSpansAreNotMerged(t *testing.T) {
 		"part 0 and part 2 overlap: both have run 1–6":   {a, b, a},
 		"part 0 and part 1 overlap: both have run 4–6":   {a, explored(t, s, 4, 20, Whole, 1)},
 		"part 1 and part 2 overlap: both have run 11–13": {a, b, explored(t, s, 1, 20, Shard{2, 2}, 1)},
-		"of different scenarios":                         {a, explored(t, other, 1, 20, Shard{2, 3}, 1)},
+		"from different scenarios":                       {a, explored(t, other, 1, 20, Shard{2, 3}, 1)},
 		"too many for one search":                        {a, explored(t, s, math.MaxUint64-2, 3, Whole, 1)},
 	} {
 		if _, err := Merge(parts, func(i int) string { return fmt.Sprintf("part %d", i) }); err == nil ||
@@ -257,7 +257,7 @@ func TestRecordsOfTheEarlierVersionAreRead(t *testing.T) {
 	both.Drawn = newExploration(both.Span).Drawn
 	isRefused(t, "both kinds", &both)
 	all[1].Identity = all[0].Identity
-	if _, err := Merge(all, strconv.Itoa); err == nil || !strings.Contains(err.Error(), "of different scenarios") {
+	if _, err := Merge(all, strconv.Itoa); err == nil || !strings.Contains(err.Error(), "from different scenarios") {
 		t.Errorf("an exploration and runs of the same faults were merged: %v", err)
 	}
 }

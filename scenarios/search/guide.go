@@ -123,7 +123,8 @@ func (p *Plans) Resume(seed uint64, shown []Shown) error {
 			n := &g.niches[s.Niche]
 			k := slices.IndexFunc(n.elites, func(e *elite) bool { return e.seed == *s.Parent })
 			if k < 0 {
-				return fmt.Errorf("the plan of seed %d varies the plan of seed %d, which was not kept", at, *s.Parent)
+				return fmt.Errorf("the plan of seed %d is a variation of the plan of seed %d, "+
+					"but the latter was not kept", at, *s.Parent)
 			}
 			g.choice = choice{n.elites[k], s.Niche}
 			g.repeated = true

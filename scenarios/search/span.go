@@ -147,7 +147,7 @@ func joined(parts []*Result, name func(int) string) (Span, error) {
 	bounds := whole.all()
 	for i, p := range parts {
 		if !p.fits(parts[0]) {
-			return Span{}, fmt.Errorf("%s and %s are of different scenarios, faults or versions of this program",
+			return Span{}, fmt.Errorf("%s and %s come from different scenarios, faults or versions of this program",
 				name(0), name(i))
 		}
 		if len(p.Ran.common(whole.Ran)) > 0 {
