@@ -118,7 +118,8 @@ func (f *servers) awaitReplicas() error {
 		}
 		w.close()
 		if err == nil && v.Number() < int64(replicas) {
-			err = &process.LateError{Err: fmt.Errorf("only %d follow it within %v", v.Number(), patience)}
+			err = &process.LateError{Err: fmt.Errorf("only %d of them acknowledged a message within %v",
+				v.Number(), patience)}
 		}
 		if err != nil {
 			return fmt.Errorf("%s has %d replicas: %w%s", master.name, replicas, err, master.Daemon.LastWords())

@@ -95,8 +95,9 @@ func Parse(text string) (Choice, error) {
 	switch {
 	case strings.Contains(text, "@"):
 		return Choice{}, fmt.Errorf("--servers must not contain a user and a password, "+
-			"because everybody on this machine can read them there: put the addresses into a variable or a file, "+
-			"separated by white space, and use --servers %sVARIABLE or %sPATH", inVariable, inFile)
+			"because every user of this machine can read the command line: "+
+			"put the addresses into a variable or a file, separated by white space, "+
+			"and use --servers %sVARIABLE or %sPATH", inVariable, inFile)
 	case held && !isPort(name):
 		return holding(text, os.Getenv(name), name)
 	case filed && !isPort(path):
@@ -125,7 +126,7 @@ func readAddresses(path string) (string, error) {
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, mostAddresses+1))
 	if err == nil && len(text) > mostAddresses {
-		err = fmt.Errorf("%s is larger than %d bytes, so it is not a file with addresses", path, mostAddresses)
+		err = fmt.Errorf("%s is larger than %d bytes, so it cannot be an address file", path, mostAddresses)
 	}
 	return string(text), err
 }

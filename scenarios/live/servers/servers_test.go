@@ -89,7 +89,7 @@ func TestAFileOfAddressesHasAnEnd(t *testing.T) {
 	if _, err := os.Stat("/dev/zero"); err == nil {
 		path = "/dev/zero"
 	}
-	if _, err := Parse(inFile + path); err == nil || !strings.Contains(err.Error(), "not a file with addresses") {
+	if _, err := Parse(inFile + path); err == nil || !strings.Contains(err.Error(), "cannot be an address file") {
 		t.Error(err)
 	}
 }
