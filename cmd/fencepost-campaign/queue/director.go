@@ -150,7 +150,7 @@ func (d *Director) Progress() Progress {
 
 // errAgain ends a search because another coordinator has ended the stage without some of the results that this search
 // has already counted.
-var errAgain = errors.New("another coordinator ended the stage without parts that this one had counted")
+var errAgain = errors.New("another coordinator ended the stage without results that this one had already counted")
 
 // fold is the state of one stage while its results are collected.
 type fold struct {
