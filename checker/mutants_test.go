@@ -20,9 +20,10 @@ import (
 	"time"
 )
 
-// TestNoMutantSurvives changes one operator at a time, in the checker or in a package that it uses, and runs the short
-// tests of both. A change that no test notices is a survivor. The test takes hours, and runs only if an environment
-// variable selects files:
+// TestNoMutantSurvives changes one operator at a time, in the checker or in a package that it uses, and runs the tests
+// of both, first at their everyday size. A change that they do not notice is tried again at the size for continuous
+// integration, and is logged if that size notices it. A change that no test notices is a survivor. The test takes
+// hours, and runs only if an environment variable selects files:
 //
 //	FENCEPOST_MUTANTS=*.go go test ./checker -run TestNoMutantSurvives -timeout 0 -v
 //
@@ -33,7 +34,7 @@ func TestNoMutantSurvives(t *testing.T) {
 	if asked == "" {
 		t.Skip("set FENCEPOST_MUTANTS=*.go")
 	}
-	tried, survived := 0, 0
+	tried, thorough, survived := 0, 0, 0
 	for _, pattern := range strings.Split(asked, ",") {
 		asked := regexp.MustCompile(`^(.+?)(?:/(\d+)|:(\d+))?$`).FindStringSubmatch(strings.TrimSpace(pattern))
 		pattern, every, line := asked[1], 1, asked[3]
@@ -57,14 +58,19 @@ func TestNoMutantSurvives(t *testing.T) {
 					continue
 				}
 				tried++
-				if !caught(t, file, source) {
+				switch {
+				case caught(t, file, source, "-short"):
+				case caught(t, file, source, "-short=false"):
+					thorough++
+					t.Logf("noticed only with CI=true: %s", where)
+				default:
 					survived++
 					t.Errorf("survived: %s", where)
 				}
 			}
 		}
 	}
-	t.Logf("%d of %d mutants survived", survived, tried)
+	t.Logf("%d mutants: %d noticed only with CI=true, %d survived", tried, thorough, survived)
 }
 
 // swaps maps each operator to the operator that replaces it in a mutant.
@@ -108,8 +114,9 @@ func isText(x ast.Expr) bool {
 	return ok && literal.Kind == token.STRING
 }
 
-// caught reports whether the changed source is noticed: it does not compile, or the short tests fail or do not end.
-func caught(t *testing.T, file string, source []byte) bool {
+// caught reports whether the changed source is noticed: it does not compile, or the tests fail or do not end. The flag
+// -short makes the tests run at their everyday size.
+func caught(t *testing.T, file string, source []byte, short string) bool {
 	t.Helper()
 	dir := t.TempDir()
 	changed, overlay := filepath.Join(dir, filepath.Base(file)), filepath.Join(dir, "overlay.json")
@@ -123,8 +130,8 @@ func caught(t *testing.T, file string, source []byte) bool {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	run := exec.CommandContext(ctx, "go", "test", "-short", "-failfast", "-vet=off", "-overlay", overlay, ".",
+	run := exec.CommandContext(ctx, "go", "test", short, "-failfast", "-vet=off", "-overlay", overlay, ".",
 		"./"+filepath.Dir(file))
-	run.Env = append(os.Environ(), "FENCEPOST_FULL=", "FENCEPOST_MUTANTS=")
+	run.Env = append(os.Environ(), "CI=true", "FENCEPOST_FULL=", "FENCEPOST_MUTANTS=")
 	return run.Run() != nil
 }

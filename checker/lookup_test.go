@@ -1,0 +1,68 @@
+package checker
+
+import (
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/trace"
+)
+
+// TestOnlyTheSameAttemptWasExtended asks whether an attempt had extended a lock, in histories that differ from one in
+// which it had by one field, and before the extension.
+func TestOnlyTheSameAttemptWasExtended(t *testing.T) {
+	extended := history.Event{F: history.Extend, Type: history.Invoke, Process: "client-1", Attempt: "client-1/1",
+		Lock: "orders"}
+	acquired, other, elsewhere := extended, extended, extended
+	acquired.F, other.Attempt, elsewhere.Lock = history.Acquire, "client-1/2", "users"
+	for _, c := range []struct {
+		event history.Event
+		at    int
+		want  bool
+	}{{extended, 1, true}, {extended, 0, false}, {acquired, 1, false}, {other, 1, false}, {elsewhere, 1, false}} {
+		j := judge{}
+		j.History = &history.History{Events: []history.Event{c.event}}
+		if got := j.extending("client-1/1", "orders", c.at); got != c.want {
+			t.Errorf("%+v, before position %d: %t", c.event, c.at, got)
+		}
+	}
+}
+
+// TestAWriteBelongsToItsOwnCall looks for the call of an accepted write among calls that differ from it by one field,
+// or that began after the write had been accepted.
+func TestAWriteBelongsToItsOwnCall(t *testing.T) {
+	event := func(f history.F, kind history.Type, attempt history.Attempt, lock history.Lock,
+		value string) history.Event {
+		return history.Event{F: f, Type: kind, Process: "client-1", Attempt: attempt, Lock: lock, Value: value}
+	}
+	call := event(history.Write, history.Invoke, "client-1/1", "orders", "a")
+	end := event(history.Write, history.OK, "client-1/1", "orders", "a")
+	accepted := history.Event{F: history.Apply, Type: history.OK, Process: history.Resource, Of: "client-1/1",
+		Lock: "orders", Value: "a"}
+	none := []history.Event{
+		event(history.Read, history.Invoke, "client-1/1", "orders", "a"),
+		event(history.Write, history.Invoke, "client-1/2", "orders", "a"),
+		event(history.Write, history.Invoke, "client-1/1", "users", "a"),
+		event(history.Write, history.Invoke, "client-1/1", "orders", "b"),
+	}
+	for _, c := range []struct {
+		name         string
+		events       []history.Event
+		at           int
+		called, done int
+	}{
+		{"only other calls", append(none, accepted), len(none), -1, trace.Open},
+		{"its call, then others", append([]history.Event{call}, append(none, accepted)...), 5, 0, trace.Open},
+		{"a call that returned", []history.Event{call, accepted, end}, 1, 0, 2},
+		{"a call that returned before", []history.Event{call, end, accepted}, 2, 0, 1},
+		{"called again", []history.Event{call, end, call, accepted, end}, 3, 2, 4},
+		{"called after", []history.Event{accepted, call, end}, 0, -1, trace.Open},
+		{"returned twice", []history.Event{call, accepted, end, end}, 1, 0, 2},
+		{"an end without a call", []history.Event{end, accepted}, 1, -1, trace.Open},
+	} {
+		j := judge{}
+		j.History = &history.History{Events: c.events}
+		if called, done := j.calledWrite(c.at); called != c.called || done != c.done {
+			t.Errorf("%s: %d and %d, want %d and %d", c.name, called, done, c.called, c.done)
+		}
+	}
+}
