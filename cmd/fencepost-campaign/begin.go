@@ -29,7 +29,7 @@ type request struct {
 	test     string
 	from     uint64
 	seeds    int
-	what     [5]bool // whether each of the flags in whats is set
+	others   [5]bool // whether each of the flags in otherKinds is set
 	sweep    task.SweepAsked
 	starts   int
 	unaimed  bool
@@ -47,15 +47,15 @@ func (r *request) register(c *cobra.Command) {
 	f.Uint64Var(&r.from, "seed", 1, "the first seed")
 	output.Count(c, &r.seeds, "seeds", 0, 1, 0,
 		"number of runs of each scenario (default 1000; with --until-time or --until-findings 80 million;\n"+
-			"with --until-rate as many as the rate needs; with --sweep 20 at each point;\n"+
-			"with --advise or --compare 100)")
+			"with --until-rate as many as the rate needs; with --sweep, --advise, --compare or --corpus\n"+
+			"the default of that command)")
 	f.DurationVar(&r.rules.Time, "until-time", 0, "stop after this time, for example 8h")
 	output.Count(c, &r.rules.Findings, "until-findings", 0, 1, 0,
 		"stop after this many distinct violations of promised laws")
 	f.Float64Var(&r.rules.Rate, "until-rate", 0,
 		"stop when, with 95 % confidence, fewer than this fraction of runs break a promise, for example 1e-8")
-	for i, w := range whats {
-		f.BoolVar(&r.what[i], w.kind, false, w.usage)
+	for i, w := range otherKinds {
+		f.BoolVar(&r.others[i], w.kind, false, w.usage)
 	}
 	output.Count(c, &r.options.Faults, "faults", 1, 0, verify.MaxFaults,
 		"with --verify: largest number of faults in one placement")
@@ -80,8 +80,8 @@ func (r *request) register(c *cobra.Command) {
 	f.DurationVar(&r.patience, "patience", patience, "replace a worker process that has not responded for this long")
 }
 
-// whats lists the flags that request something other than an exploration, by the name of the kind of work.
-var whats = [5]struct{ kind, usage string }{
+// otherKinds lists the kinds of work other than an exploration. Each has a flag of the same name, which requests it.
+var otherKinds = [5]struct{ kind, usage string }{
 	{"verify", "verify instead of exploring: try every placement of up to --faults faults"},
 	{"corpus", "run the corpus instead of files"},
 	{"sweep", "sweep instead of exploring: vary one or two settings with --vary"},
@@ -102,8 +102,8 @@ var given = map[string][]string{
 
 // kind returns the kind of the request.
 func (r *request) kind() string {
-	if i := slices.Index(r.what[:], true); i >= 0 {
-		return whats[i].kind
+	if i := slices.Index(r.others[:], true); i >= 0 {
+		return otherKinds[i].kind
 	}
 	return "explore"
 }
@@ -129,8 +129,8 @@ func (r *request) check(c *cobra.Command, files []string) error {
 			}
 		}
 	}
-	for i, w := range whats {
-		if r.what[i] && w.kind != kind {
+	for i, w := range otherKinds {
+		if r.others[i] && w.kind != kind {
 			return fmt.Errorf("--%s cannot be used with --%s", w.kind, kind)
 		}
 	}
@@ -170,13 +170,13 @@ func (r *request) settle(c *cobra.Command) {
 	switch {
 	case r.seeds > 0:
 	case r.kind() != "explore":
-		r.seeds = map[string]int{"verify": 1000, "corpus": 20_000, "sweep": 20, "advise": 100, "compare": 100}[r.kind()]
+		r.seeds = cmp.Or(task.Seeds[r.kind()], task.Seeds["explore"]) // a verification only probes with them
 	case r.rules.Rate > 0: // more than the 3/rate runs needed, because runs that do not exercise a law do not count
 		r.seeds = int(30 / r.rules.Rate)
 	case r.rules.Time > 0 || r.rules.Findings > 0:
 		r.seeds = enough
 	default:
-		r.seeds = 1000
+		r.seeds = task.Seeds["explore"]
 	}
 	if r.kind() == "corpus" && !c.Flags().Changed("seed") {
 		r.from = 0

@@ -59,7 +59,7 @@ Ctrl-C or the end of --cpu came first.`,
 	}
 	f := c.Flags()
 	f.Uint64Var(&j.Options.From, "seed", 1, "the first seed")
-	output.Count(c, &j.Options.Seeds, "seeds", 100, 1, task.MostAdviceSeeds,
+	output.Count(c, &j.Options.Seeds, "seeds", task.Seeds["advise"], 1, task.MostAdviceSeeds,
 		"number of random plans used to search for faults, and to test each change before it is confirmed")
 	f.DurationVar(&j.Options.Budget, "cpu", time.Minute,
 		"end the search after this much processor time, such as 5m; 0 means no limit")

@@ -34,7 +34,7 @@ Exit 1 if a mutant is not caught, or if a sound lock breaks a promise.`,
 	j.Register(c, "")
 	o := &j.Options
 	c.Flags().Uint64Var(&o.First, "seed", 0, "first seed for each mutant and each sound lock")
-	output.Count(c, &o.Seeds, "seeds", 20_000, 0, 0,
+	output.Count(c, &o.Seeds, "seeds", task.Seeds["corpus"], 0, 0,
 		"maximum number of runs in the search for each mutant; with 0, only the sound locks run")
 	output.Count(c, &o.Starts, "starts", 1, 1, 0, "number of start seeds for each mutant")
 	c.Flags().BoolVar(&o.Unaimed, "unaimed", false,

@@ -58,7 +58,7 @@ what it has found; then exit 3 if no promise was broken and seeds are left.`,
 	c.Flags().StringVar(&x.test, "run", "", task.TestUsage)
 	c.Flags().StringVar(&x.client, "client", "", task.ClientUsage)
 	c.Flags().Uint64Var(&x.from, "seed", 1, "the first seed")
-	output.Count(c, &x.seeds, "seeds", 1000, 1, 0, "number of runs, with consecutive seeds")
+	output.Count(c, &x.seeds, "seeds", task.Seeds["explore"], 1, 0, "number of runs, with consecutive seeds")
 	output.Workers(c, &x.workers, "how many runs to execute at once")
 	c.Flags().StringVar(&shard, "shard", "", output.Usage)
 	c.Flags().StringVar(&x.resume, "resume", "", "continue the exploration in `DIR`")

@@ -123,7 +123,7 @@ func TestFlags(t *testing.T) {
 			[]string{"--- PASS: FuzzOfFlags/seed#0"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			testkit.OneIn(t, 8)
+			testkit.OneIn(t, 4)
 			text, failed := goTest(t, folder, c.args...)
 			for _, want := range c.want {
 				if !strings.Contains(text, want) {

@@ -98,7 +98,8 @@ func (e *entry) blocks(f *Finding) []document.Block {
 		document.Command(e.replay(f))}, e.onReal(f.Law, f.Cause, path.Join(f.Folder, search.ScenarioFile))...)
 }
 
-// onReal returns the blocks that say what a violation of a law did to a real server. There are none if nobody tried.
+// onReal returns the blocks that say whether a violation also occurred on a real server. There are none if nobody
+// tried.
 func (e *entry) onReal(law checker.Law, cause, file string) []document.Block {
 	r := e.real(law, cause)
 	if r == nil {

@@ -74,7 +74,8 @@ type Aimed struct {
 	Text   string      `yaml:"text"` // which side is responsible for the violation, and which lines explain it
 }
 
-// Real says what a finding, or a hand-written fault, did to a real server in real time.
+// Real says whether a violation, from a finding or from a hand-written fault, also occurred on a real server in real
+// time.
 type Real struct {
 	Law    checker.Law `yaml:"law"`
 	Cause  string      `yaml:"cause"`

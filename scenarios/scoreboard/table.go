@@ -108,7 +108,8 @@ func (e *entry) explore(family string) string {
 		"' --seeds " + strconv.Itoa(e.Seeds)
 }
 
-// real returns what a violation of a law by a particular cause did to a real server, or nil if nobody tried.
+// real says whether a violation of a law by a particular cause also occurred on a real server. It returns nil if nobody
+// tried.
 func (e *entry) real(law checker.Law, cause string) *Real {
 	i := slices.IndexFunc(e.Real, func(r Real) bool { return r.Law == law && r.Cause == cause })
 	if i < 0 {

@@ -43,7 +43,8 @@ func TestFaultsThatMembersCannotSuffer(t *testing.T) {
 		fault nemesis.Fault
 		want  string
 	}{
-		{nemesis.Fault{Kind: nemesis.Drift, Target: "zookeeper-1"}, "the clocks of a real ZooKeeper cannot"},
+		{nemesis.Fault{Kind: nemesis.Drift, Target: "zookeeper-1"},
+			"the clocks of a real ZooKeeper cannot be made to drift"},
 		{nemesis.Fault{Kind: nemesis.Drift, Target: "client-1"}, ""},
 		{nemesis.Fault{Kind: nemesis.DelayMessage, Target: "zookeeper-1", Peer: "zookeeper-2", Number: 7},
 			"there is no message 7"},
