@@ -41,7 +41,7 @@ func (st *stage) keep(e *history.Event) bool {
 	at := place{e.Process, e.Lock, e.Member}
 	switch e.F {
 	case history.KeySet:
-		st.standing[at] = e.Value
+		st.standing[at] = owned{e.Value, e.Of}
 	case history.KeyGone:
 		delete(st.standing, at)
 	}
@@ -74,10 +74,10 @@ type place struct {
 	member string
 }
 
-// stands reports whether a server has a key of the lock with the given owner value.
-func (st *stage) stands(server sim.ProcessID, lock history.Lock, value string) bool {
+// stands reports whether a server has a key of the lock with the given owner value, which the given attempt has set.
+func (st *stage) stands(server sim.ProcessID, lock history.Lock, o owned) bool {
 	for at, v := range st.standing {
-		if at.server == server && at.lock == lock && (v == value || at.member == value) {
+		if at.server == server && at.lock == lock && v.of == o.of && (v.value == o.value || at.member == o.value) {
 			return true
 		}
 	}

@@ -98,7 +98,7 @@ func TestReportingNamesAllWords(t *testing.T) {
 
 // rig returns a stage with one client, for tests without processes.
 func rig() (*stage, *client) {
-	st := &stage{standing: map[place]string{}, locks: []history.Lock{"lock"}}
+	st := &stage{standing: map[place]owned{}, locks: []history.Lock{"lock"}}
 	st.world = sim.New(1, sim.Options{Endless: true, Keep: st.keep})
 	c := &scenarios.Client{ID: "client-1"}
 	c.Lock.Key = "lock"
@@ -169,7 +169,7 @@ func TestWhatServersGrant(t *testing.T) {
 }
 
 // TestWhoseRequestItIs checks that a request is assigned to an earlier attempt if it contains an owner value of that
-// attempt whose key still exists. Every other request is assigned to the latest attempt.
+// attempt, and the key that this attempt has set still exists. Every other request is assigned to the latest attempt.
 func TestWhoseRequestItIs(t *testing.T) {
 	st, k := rig()
 	s := &state{client: k, conn: &realtime.Conn{Server: "redis-1"}}
@@ -196,6 +196,9 @@ func TestWhoseRequestItIs(t *testing.T) {
 		{func() { st.world.Record("redis-1", history.Event{F: history.KeyGone, Lock: "lock", Of: "client-1/1"}) },
 			"SET lock a NX PX 1000", "client-1/2"}, // the client uses one value for all attempts
 		{func() { set("a") }, "EVAL script 1 lock a", "client-1/2"},
+		{func() { // the client never learned that its second attempt has set the key
+			h.values, h.attempt = nil, "client-1/3"
+		}, "EVAL script 1 lock a", "client-1/3"},
 	} {
 		step.do()
 		if of := s.attemptOf(strings.Fields(step.request)); of != step.of {

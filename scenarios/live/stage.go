@@ -37,9 +37,9 @@ type stage struct {
 	groups  [][]sim.ProcessID // groups of servers that hold the same data
 
 	locks     []history.Lock
-	standing  map[place]string // owner values of all existing keys
-	refusal   history.Why      // the reason why the resource refuses writes
-	ungranted int              // number of reported grants for which no server has set a key
+	standing  map[place]owned // owner values of all existing keys
+	refusal   history.Why     // the reason why the resource refuses writes
+	ungranted int             // number of reported grants for which no server has set a key
 
 	begun     bool      // whether the scenario has begun
 	failed    error     // the first failure of the run, and the failure to end the fleet; set when the run has ended

@@ -121,8 +121,9 @@ func (s *state) received(b []byte, to *sim.Incoming) {
 }
 
 // attemptOf returns the attempt to which a request of the user's client belongs. If the request contains the owner
-// value of an earlier attempt, and the server still has a key with this value, the request belongs to that attempt.
-// Otherwise it belongs to the latest attempt.
+// value of an earlier attempt, and the server still has a key with this value that the same attempt has set, the
+// request belongs to that attempt. Otherwise it belongs to the latest attempt. So if a client uses one value for all
+// attempts, a request about a later key is not taken for one of an earlier attempt.
 func (s *state) attemptOf(args []string) history.Attempt {
 	k := s.client
 	lock := s.lockOf(args)
@@ -132,7 +133,7 @@ func (s *state) attemptOf(args []string) history.Attempt {
 	}
 	for _, o := range h.old {
 		if slices.Contains(args[1:], o.value) && !slices.Contains(h.values, o.value) &&
-			k.stage.stands(s.conn.Server, lock, o.value) {
+			k.stage.stands(s.conn.Server, lock, o) {
 			return o.of
 		}
 	}

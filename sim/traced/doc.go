@@ -11,7 +11,8 @@
 //   - Its clocks are virtual: the functions of the vDSO read a page that the machine fills, rdtsc is trapped, and
 //     sleeps, timeouts and timers (setitimer, timer_create, timerfd) end in virtual time. Each reading of a clock and
 //     each modeled system call takes a microsecond. If a program makes more than 50,000 calls within ten seconds, each
-//     further one takes 100 microseconds.
+//     further one takes 100 microseconds. After 200,000 calls in all, only 5,000 calls within ten seconds take a
+//     microsecond, and each further one takes two milliseconds.
 //   - The machine holds the other end of each TCP connection. A [Network] decides what happens to the bytes, and when.
 //   - The kernel's random numbers, the process and thread IDs, and the number of CPUs are seeded or fixed.
 //   - Files can be read. Writes fail with EROFS, except in the scratch folder. Files in /dev/shm are kept in memory,

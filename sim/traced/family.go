@@ -34,27 +34,39 @@ type family struct {
 	shared      sharedFiles
 }
 
-// callCount counts the modeled system calls of a program within a period of virtual time.
+// callCount counts the modeled system calls of a program.
 type callCount struct {
-	since int64 // when the period began
-	made  int
+	all   int   // since the program started
+	since int64 // when the current period of virtual time began
+	made  int   // within this period
 }
 
 // Nothing slows down a program that makes system calls in a loop without ever waiting, because only its calls take
 // virtual time. On a host, the code between two calls takes time, too. Therefore, if a program makes more than mostFast
-// calls within countPeriod, each further one takes slowTick. All times are in ns.
+// calls within countPeriod, each further one takes slowTick. A program that has made mostCalls calls would keep the
+// host busy for minutes if it went on like this, so only laterFast calls within a period are fast from then on, and
+// each further one takes laterTick. All times are in ns.
 const (
 	countPeriod = 10_000_000_000
 	mostFast    = 50_000
 	slowTick    = 100 * tick
+	mostCalls   = 200_000
+	laterFast   = 5_000
+	laterTick   = 2000 * tick
 )
 
 // takes counts a modeled system call, or a trapped reading of a clock, and returns how much virtual time it takes.
 func (f *family) takes() int64 {
-	if f.m.now-f.calls.since >= countPeriod {
-		f.calls = callCount{since: f.m.now}
+	c := &f.calls
+	if f.m.now-c.since >= countPeriod {
+		c.since, c.made = f.m.now, 0
 	}
-	if f.calls.made++; f.calls.made > mostFast {
+	c.all++
+	c.made++
+	switch {
+	case c.all > mostCalls && c.made > laterFast:
+		return laterTick
+	case c.made > mostFast:
 		return slowTick
 	}
 	return tick

@@ -228,7 +228,8 @@ func TestTimeIsVirtual(t *testing.T) {
 }
 
 // TestCallsWithoutEndTakeTime: once a program has made many calls within a short time, each further one takes longer.
-// So even a program that never waits reaches the end of the run after a bounded number of calls.
+// If it goes on like this, its calls take longer still. So even a program that never waits reaches the end of the run
+// after a bounded number of calls.
 func TestCallsWithoutEndTakeTime(t *testing.T) {
 	const loop = `import os, time
 time.sleep(1)
@@ -240,11 +241,12 @@ for step in range(2):
     time.sleep(10)
 `
 	for name, c := range map[string]struct {
-		made int
-		want string
-	}{"few": {0, "0.0\n0.0\n"}, "many": {mostFast, "0.1\n0.0\n"}} {
+		made, all int
+		want      string
+	}{"few": {0, 0, "0.0\n0.0\n"}, "many": {mostFast, mostFast, "0.1\n0.0\n"},
+		"many for long": {laterFast, mostCalls, "2.0\n0.0\n"}} {
 		r := newStage(t, 0).run(1, 500*time.Millisecond, func(p *Process) {
-			p.calls = callCount{since: p.m.now, made: c.made}
+			p.calls = callCount{all: c.all, since: p.m.now, made: c.made}
 		}, python(t, "-c", loop)...)
 		if r.printed != c.want || r.err != nil {
 			t.Errorf("%s calls: it prints %q (%v), want %q", name, r.printed, r.err, c.want)
