@@ -100,7 +100,6 @@ var given = map[string][]string{
 	"compare": {"seeds", "until-time"},
 }
 
-// kind returns the kind of the request.
 func (r *request) kind() string {
 	if i := slices.Index(r.others[:], true); i >= 0 {
 		return otherKinds[i].kind
@@ -108,7 +107,7 @@ func (r *request) kind() string {
 	return "explore"
 }
 
-// ofFiles reports whether the request is about scenarios that the user names.
+// ofFiles reports whether the request is for scenarios that the user names.
 func (r *request) ofFiles() bool { return r.kind() != "corpus" && r.kind() != "compare" }
 
 // check returns an error if the flags or arguments contradict each other or are out of range.
@@ -161,8 +160,9 @@ func (r *request) check(c *cobra.Command, files []string) error {
 // smallestRate is the minimum for --until-rate. To show that rate, about 3·10^15 runs without a violation are needed.
 const smallestRate = 1e-15
 
-// enough is the default number of seeds of an exploration that a rule will stop. More seeds would mean that each worker
-// gets more seeds at a time (a portion), and a portion counts only when it is complete.
+// enough is the default number of seeds of an exploration that a rule will stop. The more seeds there are, the more of
+// them each worker gets at a time. With a larger number, these portions would be too large, because a portion counts
+// only when it is complete.
 const enough = 80_000_000
 
 // settle sets the defaults that depend on other flags.
@@ -321,5 +321,4 @@ func nameFor(all []entry) string {
 	return strings.Trim(name[:min(len(name), 60)], "-")
 }
 
-// folderFor returns the default folder of a campaign.
 func folderFor(name string) string { return filepath.Join("_runs", "campaign-"+name) }

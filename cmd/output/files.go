@@ -107,8 +107,8 @@ func (f *Files) Close() {
 }
 
 // Spare returns an error if the folder contains a file with one of the given names that must not be overwritten. Call
-// it before a command's work, with the names of all files that the command may write. A name may be a pattern of
-// path.Match that contains an asterisk.
+// it before a command's work, with the names of all files that the command may write. A name that contains an asterisk
+// is a pattern for path.Match.
 func (f *Files) Spare(names ...string) error {
 	for _, name := range names {
 		matching := []string{name}
@@ -127,7 +127,8 @@ func (f *Files) Spare(names ...string) error {
 	return nil
 }
 
-// Adopt marks a file in the folder as a file of this program. The caller must have recognized its content.
+// Adopt records that this program has written a file in the folder, so that it may be overwritten. The caller must have
+// recognized its content.
 func (f *Files) Adopt(name string, content []byte) { f.sums.settle(name, sumOf(content)) }
 
 // existing returns the content of a file in the folder, or nil if it does not exist. It returns an error if the file

@@ -35,11 +35,13 @@ type Mix struct {
 	Forever int
 	// AtPoint is the percentage of triggers that are points. The other triggers are times.
 	AtPoint int
-	// Aimed applies to faults that do not strike at a named point. It is the percentage of these faults that are moved
-	// to the time of an event in a fault-free run. A Generator has no such run, so its caller moves the faults.
+	// Aimed is the percentage of faults that are moved to the time of an event in a fault-free run. Faults that strike
+	// at a named point are neither moved nor counted. A Generator has no fault-free run, so its caller moves the
+	// faults.
 	Aimed int
-	// Guided is the percentage of draws that are replaced by a variation of an earlier plan whose run nearly broke a
-	// law. A Generator does not know how close a run came to breaking a law, so its caller replaces the draws.
+	// Guided is the percentage of draws that are replaced by variations of an earlier plan whose run nearly broke a
+	// law. The caller of a Generator replaces them, because a Generator does not know how close a run came to breaking
+	// a law.
 	Guided int
 	// Points lists the points that triggers may use. It should contain only points that the protocol passes.
 	Points []sim.Point
@@ -84,7 +86,7 @@ func (w Weights) With(kinds []string) Weights {
 	return w
 }
 
-// Additions returns the kinds that the mix draws only on request: their default weight is zero.
+// Additions returns the kinds in the mix whose default weight is zero, so that they are drawn only on request.
 func (m *Mix) Additions() (kinds []nemesis.Kind) {
 	for _, k := range nemesis.Kinds {
 		if k.Weight() == 0 && m.Weights[k] > 0 {
@@ -129,7 +131,7 @@ func For(ttl time.Duration) Mix {
 
 // allows reports whether the durations of a fault lie within the mix's ranges. The fault need not have been drawn. A
 // range that equals the default for the TTL imposes no limit, because a fault that was moved to the time of an event
-// may be shorter or longer.
+// may lie outside it.
 func (m *Mix) allows(f nemesis.Fault) bool {
 	usual := For(m.ttl)
 	within := func(length time.Duration, s, usual Span) bool {

@@ -1,6 +1,6 @@
 package timeline
 
-// This file describes events in one line each: who did what and why. It uses the terms of plans and findings. The same
+// This file describes each event in one line: who did what and why. It uses the terms of plans and findings. The same
 // event has the same description in a text, in a picture and in an explanation.
 
 import (
@@ -23,11 +23,11 @@ type describer struct {
 	Apart   func(history.Attempt) bool
 	Several bool // whether more than one lock is in use
 	// Locks lists the locks in use. Servers may also record keys that belong to none of these locks. Such keys are
-	// called by their names. If Locks is nil, all keys belong to a lock.
+	// described by name. If Locks is nil, all keys belong to a lock.
 	Locks []history.Lock
-	// Bounded contains the keys that were set without an expiry but got one at the same instant, for example by a
-	// script that increments a counter and then sets the expiry. It maps the event that set the key to the time at
-	// which the key expires.
+	// Bounded covers the keys that were set without an expiry but got one at the same instant, for example by a script
+	// that increments a counter and then sets the expiry. It maps the event that set the key to the time at which the
+	// key expires.
 	Bounded map[*history.Event]history.Time
 	// Registers is the number of registers, if the history consists of operations on registers. Such a history has no
 	// locks.
@@ -82,8 +82,8 @@ func (t *describer) event(e *history.Event) string {
 	return fmt.Sprintf("%s: %s %s", e.Process, e.F, e.Type)
 }
 
-// promotion describes how the servers themselves, such as the Sentinel, promoted a replica without an order from the
-// plan. It returns "" for all other events.
+// promotion describes a promotion that the servers themselves, for example the Sentinel, decided on. It returns "" for
+// all other events.
 func promotion(e *history.Event) string {
 	if !e.Why.BySystem() || e.Fault == nil || len(e.Fault.On) == 0 || len(e.Fault.To) == 0 {
 		return ""
@@ -137,8 +137,8 @@ func (t *describer) acquire(e *history.Event) string {
 	return who + " never learns whether it got" + cmp.Or(lock, " the lock") + reasonFor(e)
 }
 
-// lease describes a lease: its token, and how long the holder believes that it holds the lock. The long form also lists
-// the servers that the holder counted.
+// lease describes a lease: its token, and how long the holder believes that it will hold the lock. The long form also
+// lists the servers that the holder counted.
 func (t *describer) lease(e *history.Event) string {
 	g := e.Grant
 	if g == nil {
@@ -264,7 +264,7 @@ func (t *describer) apply(e *history.Event) string {
 	return s + reasonFor(e)
 }
 
-// key describes what happened to a key. The given text names the servers.
+// key describes what happened to a key. where names the servers.
 func (t *describer) key(e *history.Event, where string) string {
 	key := "the key"
 	switch {
@@ -334,8 +334,7 @@ func (t *describer) byOther(e *history.Event) string {
 	return " by " + string(e.By)
 }
 
-// reasonFor returns the reason for an event, in parentheses. If a library gave the reason in its own words, these words
-// are used.
+// reasonFor returns the reason for an event, in parentheses. If a library gave a reason, it is quoted.
 func reasonFor(e *history.Event) string {
 	words := e.Value != "" && (e.F == history.Acquire || e.F == history.Extend || e.F == history.Release)
 	switch {

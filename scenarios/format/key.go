@@ -102,7 +102,7 @@ func (k Key[T]) OnWall(word string) Key[T] {
 	return k
 }
 
-// Showing returns the key with Example set to the given value, which the example of the key's mapping then shows.
+// Showing returns the key with Example set to the given value. The example of the key's mapping then shows this value.
 func (k Key[T]) Showing(value string) Key[T] {
 	k.Example = value
 	return k
@@ -130,8 +130,8 @@ func (f *Form) Number(v Value) (int64, bool) {
 	return 0, false
 }
 
-// Nearest returns a duration, in ns, that the form accepts: n, rounded up to a multiple of Step and limited to the
-// range from Least to Most.
+// Nearest rounds n, a duration in ns, up to a multiple of Step, limits it to the range from Least to Most, and returns
+// the result, which the form accepts.
 func (f *Form) Nearest(n int64) int64 {
 	if f.Step > 1 {
 		n = (n + f.Step - 1) / f.Step * f.Step
@@ -174,7 +174,8 @@ func delayText(v Value) string {
 
 func percentText(ppm int64) string { return strconv.FormatFloat(float64(ppm)/1e4, 'f', -1, 64) + "%" }
 
-// DurationText formats a duration without a fraction, in the largest possible unit up to seconds.
+// DurationText formats a duration as a whole number of seconds, milliseconds, microseconds or nanoseconds, whichever is
+// the largest unit that fits.
 func DurationText(ns int64) string {
 	for _, u := range []struct {
 		size int64
@@ -238,5 +239,4 @@ func (f *Form) durations() string {
 	return text
 }
 
-// delayOf converts a delay to a Value.
 func delayOf(d sim.Delay) Value { return Value{From: int64(d.Lo), To: int64(d.Hi)} }

@@ -16,8 +16,8 @@ import (
 )
 
 // virtual runs the clients of one run in virtual time. It is the clock of the run's loop: while the loop waits, the
-// clients run. It is also the clients' network: it passes everything that they send to the loop, which handles it at
-// the same virtual time.
+// clients run. It is also the clients' network: it passes their bytes to the loop, which handles them at the same
+// virtual time.
 type virtual struct {
 	stage   *stage
 	machine *traced.Machine
@@ -25,7 +25,6 @@ type virtual struct {
 	calls   []traced.Call
 }
 
-// newClock returns the clock of the run.
 func (st *stage) newClock() (hostClock, error) {
 	if st.Virtual == nil {
 		return realtime.NewHostClock()
@@ -78,7 +77,7 @@ func (v *virtual) end() {
 	}
 }
 
-// denied describes requests that a client made to the host and that were refused, and says what the user can do. It
+// denied describes the client's requests to the host that were refused, and says what the client is allowed to do. It
 // returns "" if none was refused.
 func (k *client) denied() string {
 	list := slices.DeleteFunc(append(slices.Clone(k.wanted), k.traced.Refused()...), func(what string) bool {
@@ -107,7 +106,8 @@ func (v *virtual) keep(k *client) {
 	}
 }
 
-// virtualSecret is the password in the URLs of clients in virtual time. No other process can reach their servers.
+// virtualSecret is the password in the URLs of clients in virtual time. It is no secret, because no other process can
+// reach their servers.
 const virtualSecret = "virtual"
 
 // redisPort is the port of Redis servers and of the resource.
@@ -129,7 +129,6 @@ func (v *virtual) address(server sim.ProcessID) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(host)}), uint16(port))
 }
 
-// start starts the program of a client.
 func (v *virtual) start(k *client, env []string) (err error) {
 	o := v.stage.Virtual
 	k.traced, err = v.machine.Start(traced.Command{Name: string(k.id), Args: o.words,
@@ -142,7 +141,7 @@ func (v *virtual) start(k *client, env []string) (err error) {
 	return nil
 }
 
-// program is a client's process, in its role as a target of faults.
+// program is a client's process as a target of faults.
 type program struct{ *traced.Process }
 
 // Stop pauses the process.

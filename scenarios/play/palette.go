@@ -18,7 +18,7 @@ type kindOffer struct {
 	Why string   `json:"why"` // why On is empty
 }
 
-// palette returns all kinds of faults. For kinds that the scenario does not accept, it gives the reason.
+// palette returns all kinds of faults, with a reason for each kind that the scenario does not accept.
 func (o *opened) palette() (all []kindOffer) {
 	names := o.scenario.Targets()
 	targets := nemesis.TargetsOf(&names)
@@ -64,8 +64,8 @@ func (o *opened) on(k nemesis.Kind, on sim.ProcessID, targets *nemesis.Targets) 
 	return f, false
 }
 
-// hand replaces random draws when a reader creates a fault. It makes the choices that a person would make: a chosen
-// process, and sizes that are visible in comparison with the lock's TTL.
+// hand replaces random draws when a user creates a fault. It makes the choices that a person would make: the chosen
+// process, and sizes large enough to be visible next to the lock's TTL.
 type hand struct {
 	targets *nemesis.Targets
 	on      sim.ProcessID

@@ -50,16 +50,15 @@ type Shrunk struct {
 	Ending   campaign.Ending // Complete if nothing else can be removed or simplified
 }
 
-// Shrink reduces a plan that shows a violation, and the plan's scenario, until no further step is possible. Then no
-// fault can be removed or simplified (shrink.Shrink says how far), and no client, cycle, write or lock can be removed
-// from the scenario, without losing the violation. The faults and expectations in the scenario itself are ignored. At
-// the end, the result is run once more from its printed texts. The result depends only on the arguments, unless ctx
-// interrupts it.
+// Shrink reduces a plan that shows a violation, and the plan's scenario, until the violation would disappear if another
+// fault were removed or simplified (shrink.Shrink says how far), or if another client, cycle, write or lock were
+// removed from the scenario. It ignores the faults and expectations in the scenario itself. At the end, it prints the
+// result, parses it and runs it once more. The result depends only on the arguments, unless ctx interrupts Shrink.
 //
 // runs is the maximum number of runs; 0 stands for shrinkRuns. If Shrink reaches this limit or ctx is done, it returns
-// the smallest plan and scenario that it has found so far, and Ending says so. If ctx is done from the start, the
-// result is the violation as it was found. Shrink returns an error if the plan is not valid for the scenario or if a
-// run fails. It returns an *UnrepeatedError if a run that should show the violation does not.
+// the smallest plan and scenario that it has found so far, and sets Ending accordingly. If ctx is done from the start,
+// the result is the violation as it was found. Shrink returns an error if the plan is not valid for the scenario or if
+// a run fails. It returns an *UnrepeatedError if a run that should show the violation does not.
 func Shrink(ctx context.Context, s *scenarios.Scenario, plan nemesis.Plan, v Violation, runs int) (*Shrunk, error) {
 	if err := plan.Validate(s.Targets()); err != nil {
 		return nil, err
@@ -119,8 +118,8 @@ func (sh *shrinker) shrink(s *subject, p nemesis.Plan) (*subject, nemesis.Plan) 
 	}
 }
 
-// nameOf returns a name for the scenario that shows a violation: the name of the original scenario, the law and the
-// cause. If it is longer than 64 characters, the name of the original scenario is truncated.
+// nameOf returns a name for the scenario that shows a violation. The name consists of the original scenario's name, the
+// law and the cause. The original name is truncated if the result would exceed 64 characters.
 func nameOf(scenario string, law checker.Law, cause checker.Cause) string {
 	const longest = 64
 	why := cause.Detail

@@ -70,7 +70,7 @@ func (w witnessJSON) MarshalJSON() ([]byte, error) {
 	return event, nil
 }
 
-// judgesJSON contains the answers of the two judges of mutual exclusion.
+// judgesJSON contains the verdicts of the two judges of mutual exclusion.
 type judgesJSON struct {
 	Porcupine string `json:"porcupine" enum:"refuted|allowed|did not finish|not asked" doc:"what the linearizability checker says about the critical sections"`
 	Interval  string `json:"interval_check" enum:"refuted|allowed|undecided" doc:"what the interval check says about the critical sections"`

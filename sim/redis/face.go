@@ -19,7 +19,7 @@ func newFace(v Version, answer func(w *resp.Writer, args []string)) *Node {
 	return n
 }
 
-// announce pushes a message to all subscribers of its channel or of a matching pattern.
+// announce pushes a message to all subscribers to the channel or to a matching pattern.
 func (n *Node) announce(channel, message string) {
 	n.beginTurn()
 	n.attend(0)

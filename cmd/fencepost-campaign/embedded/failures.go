@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// failures is the logger of a NATS server. It keeps the first errors, and the latest error that says that messages are
-// not stored.
+// failures is the logger of a NATS server. It records the first few errors, and the latest error about messages that
+// could not be stored.
 type failures struct {
 	mu      sync.Mutex
 	first   []error
@@ -15,7 +15,7 @@ type failures struct {
 	storing error // why the server cannot store messages; nil if it has not reported that
 }
 
-// most is the number of errors that are kept.
+// most is the maximum number of errors in failures.first.
 const most = 5
 
 func (f *failures) seen() []error {
@@ -37,7 +37,7 @@ func (f *failures) stuck() error {
 	return f.storing
 }
 
-// Errorf stores an error that the server logs.
+// Errorf records an error that the server logs.
 func (f *failures) Errorf(format string, v ...any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -57,7 +57,7 @@ func storage(text string) bool {
 		strings.Contains(strings.ToLower(text), " critical write error: ")
 }
 
-// Fatalf keeps an error and records that the server cannot run. NATS's own logger would terminate the process.
+// Fatalf records an error, and the fact that the server cannot run. NATS's own logger would terminate the process.
 func (f *failures) Fatalf(format string, v ...any) {
 	f.Errorf(format, v...)
 	f.mu.Lock()
@@ -65,14 +65,14 @@ func (f *failures) Fatalf(format string, v ...any) {
 	f.ended = true
 }
 
-// Noticef drops the message.
+// Noticef discards the message.
 func (*failures) Noticef(string, ...any) {}
 
-// Warnf drops the message.
+// Warnf discards the message.
 func (*failures) Warnf(string, ...any) {}
 
-// Debugf drops the message.
+// Debugf discards the message.
 func (*failures) Debugf(string, ...any) {}
 
-// Tracef drops the message.
+// Tracef discards the message.
 func (*failures) Tracef(string, ...any) {}

@@ -38,8 +38,8 @@ func appendRequest(b []byte, args []string) []byte {
 }
 
 // Framed is a connection from a world to the [Front] of another world, with framed replies. If its own loop is late,
-// the loop first handles all frames that have arrived. Therefore, when a client continues after it was stopped, it
-// receives what has arrived in the meantime before its timers fire.
+// the loop first handles all frames that have arrived. So a client that continues after a pause receives everything
+// that has arrived in the meantime before its timers fire.
 type Framed struct {
 	loop  *Loop
 	in    *In
@@ -50,11 +50,11 @@ type Framed struct {
 	over  bool
 }
 
-// Door is the address of a [Front]'s port for a client and a server, with the client's password.
+// Door is what a client needs to connect to a server through a [Front]: an address and the client's password.
 type Door struct{ Address, Secret string }
 
-// DialFramed opens a connection. When DialFramed returns, the [Front] has accepted the connection. On the loop, took is
-// called for each frame, and ended is called at the end of the connection.
+// DialFramed opens a connection. When DialFramed returns, the [Front] has accepted the connection. The loop calls took
+// for each frame, and ended when the connection ends.
 func DialFramed(l *Loop, to Door, took func(kind byte, what []byte), ended func()) (*Framed, error) {
 	tcp, err := net.Dial("tcp", to.Address)
 	if err != nil {
@@ -82,7 +82,6 @@ func DialFramed(l *Loop, to Door, took func(kind byte, what []byte), ended func(
 // Say sends a request.
 func (f *Framed) Say(args []string) { f.out.Add(appendRequest(nil, args)) }
 
-// end closes the connection.
 func (f *Framed) end() {
 	f.over = true
 	f.loop.framed = slices.DeleteFunc(f.loop.framed, func(o *Framed) bool { return o == f })
@@ -109,5 +108,5 @@ func (f *Framed) collect() {
 	}
 }
 
-// frameHead is the number of bytes of a frame before its content: kind and length.
+// frameHead is the number of bytes that precede the content of a frame: its kind and length.
 const frameHead = 5

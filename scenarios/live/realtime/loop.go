@@ -10,10 +10,9 @@ import (
 
 // Clock is the host's clock, as used by a loop.
 type Clock interface {
-	// Now returns the time since the start of the world. It never goes back.
+	// Now returns the time since the start of the world. It never decreases.
 	Now() sim.Time
-	// Wait returns after d. It may return earlier for no reason, or because wake has an element, which Wait then
-	// removes.
+	// Wait waits for d. It may return early. If wake contains an element, Wait removes it and returns at once.
 	Wait(d time.Duration, wake <-chan struct{})
 }
 
@@ -37,8 +36,8 @@ func NewLoop(w *sim.World, c Clock) *Loop {
 	return &Loop{world: w, clock: c, wake: make(chan struct{}, 1)}
 }
 
-// NewOwnLoop returns a loop for a world whose clients are code of this process. These clients use the host's clocks. If
-// the host runs an event late, the clients see that it is late, just as a process that was stopped does.
+// NewOwnLoop returns a loop for a world whose clients run in this process and use the host's clocks. If the host runs
+// an event late, the clients notice, as they would after their process was stopped.
 func NewOwnLoop(w *sim.World, c Clock) *Loop {
 	l := NewLoop(w, c)
 	l.own = true
@@ -82,7 +81,7 @@ func (l *Loop) Err() error {
 	return l.err
 }
 
-// Late returns the lateness of the events that were run so far.
+// Late returns how late each event so far was.
 func (l *Loop) Late() Lateness { return l.late }
 
 // Run runs events and posted functions until done (if not nil) returns true, Fail was called, or the world's time
@@ -130,7 +129,7 @@ func (l *Loop) turn(limit sim.Time) {
 	l.catchUp(limit)
 }
 
-// lateAfter is the delay after which a loop whose clients are code of this process (see NewOwnLoop) counts as late.
+// lateAfter is the delay after which a loop whose clients run in this process (see NewOwnLoop) counts as late.
 const lateAfter = sim.Time(time.Millisecond)
 
 // catchUp runs all events that are due, and advances the world to the host's time, but not beyond limit.
