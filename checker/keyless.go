@@ -9,10 +9,10 @@ import (
 )
 
 // keyless reports whether a client was told that it had the lock although it had no key. It returns true only if the
-// servers record keys of the lock and, when the client was told, three conditions held: no server had a key of this
-// client, no server had set a key for the attempt, and no other client had passed its key to this client. A key of an
-// earlier hold does not count if it was left over. In a service of several members, the servers that a grant counted
-// prove nothing, since the members answer as one.
+// servers record keys of the lock and, at that moment, no server had a key of this client, no server had set a key for
+// the attempt, and no other client had passed its key to this client. A left-over key of an earlier hold does not count
+// as a key. If the grant counted servers, keyless returns false, except in a replicated service, whose members answer
+// as one.
 func (t *judge) keyless(s *trace.Span) bool {
 	g := &t.Grants[s.Grant]
 	if s.At != g.OK || g.Attempt == "" || len(t.counted(s)) > 0 && !t.History.Header.OneService() {
@@ -24,8 +24,8 @@ func (t *judge) keyless(s *trace.Span) bool {
 
 // keysOf lists the keys that a client has when it is told that it has the lock. For each key, it returns the position
 // at which the key was set. In a service with one replicated log, only keys that already exist when the acquire is
-// called count. The result own reports whether the attempt itself has set one of the keys. The result recorded reports
-// whether the servers record keys of the lock at all.
+// called count. own reports whether the attempt itself has set one of the keys. recorded reports whether the servers
+// record keys of the lock at all.
 func (t *judge) keysOf(s *trace.Span) (there []int, own, recorded bool) {
 	g, needed := &t.Grants[s.Grant], t.NeededUntil(s)
 	for _, i := range t.Keys {
@@ -44,11 +44,12 @@ func (t *judge) keysOf(s *trace.Span) (there []int, own, recorded bool) {
 	return there, own, recorded
 }
 
-// leftOver returns the position at which a key of an earlier hold disappeared, if the key was left over. The client of
-// window s had set this key at the given position. The key was left over if two conditions hold: the client had called
-// the release of the earlier hold before it requested the lock again; and the key disappeared (it expired, or the
-// release deleted it) only after the window had begun. Otherwise, leftOver returns -1. It also returns -1 for a service
-// with one replicated log, because there a session continues to use the key of its earlier attempt.
+// leftOver reports whether a key was left over from an earlier hold, and returns the position at which the key
+// disappeared, or -1 if it was not left over. The client of window s had set this key at the given position. The key
+// was left over if two conditions hold. The client had called the release of the earlier hold before it requested the
+// lock again. And the key disappeared, because it expired or the release deleted it, only after the window had begun.
+// In a service with one replicated log, no key is left over, because there a session continues to use the key of its
+// earlier attempt.
 func (t *judge) leftOver(s *trace.Span, set int) int {
 	e := &t.History.Events[set]
 	n, granted := t.Owner[trace.Title{Lock: e.Lock, Attempt: e.Of}]
@@ -73,8 +74,8 @@ func (t *judge) keylessStory(s *trace.Span, who string) string {
 		t.Time(t.Grants[s.Grant].OK), t.leftOverStory(s))
 }
 
-// leftOverStory returns a clause about a left-over key: a client still had this key when it was granted the lock,
-// although it had already released the hold to which the key belonged. It returns "" if there was no such key.
+// leftOverStory returns a clause about a left-over key that the client still had when it was granted the lock, although
+// it had already released the hold to which the key belonged. It returns "" if there was no such key.
 func (t *judge) leftOverStory(s *trace.Span) string {
 	there, _, _ := t.keysOf(s)
 	for _, set := range there {

@@ -46,7 +46,7 @@ const (
 	theResource
 )
 
-// allRoles lists the roles that a process of a run can have.
+// allRoles lists the roles that a process can have in a run.
 var allRoles = []role{client, redisNode, consensusMember, loneServer, observer, theResource}
 
 func (r role) String() string {

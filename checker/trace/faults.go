@@ -16,8 +16,8 @@ type Fault struct {
 	Stop  int // position of its end; Open if the end was not recorded
 }
 
-// Faults returns the faults of a history, in the form that the laws use and in the order in which they struck. If only
-// the end of a fault was recorded, it ignores the fault.
+// Faults returns the faults of a history, in the form that the laws use and in the order in which they struck. It
+// ignores a fault if only its end was recorded.
 func Faults(h *history.History) []Fault {
 	t := Trace{History: h, struck: underWay{}}
 	for i := range h.Events {
@@ -55,7 +55,8 @@ func (t *Trace) strike(i int, e *history.Event) {
 	t.Faults = append(t.Faults, f)
 }
 
-// faultName identifies the fault that an end event belongs to. An end event without a line ends any fault of its kind.
+// faultName identifies the fault that an end event belongs to. If an end event does not give the fault's line of the
+// plan, it ends any fault of its kind.
 type faultName struct {
 	kind history.F
 	line string
@@ -87,7 +88,7 @@ func (u underWay) oldest(faults []Fault, name faultName) int32 {
 }
 
 // Over returns the position at which the fault is over. This is where the fault ends or, if it has no duration or is
-// permanent, where it begins: after a crash without a restart, the system has one process less, but no fault is in
+// permanent, where it begins: after a crash without a restart, the system has one process fewer, but no fault is in
 // progress.
 func (f *Fault) Over() int {
 	if f.Stop == Open && !f.Ends && !f.Kind.Lasts() {
@@ -116,10 +117,10 @@ func (t *Trace) unfelt(f Fault) bool {
 	return is
 }
 
-// Counted returns the position from which waiting time counts again after a fault. Usually this is where the fault is
-// over. If a fault changes a clock's rate permanently or cuts a link permanently, time counts from the fault's
-// beginning, because the system stays that way. But if the header does not specify a quorum, it is unknown whether a
-// permanent cut leaves a quorum, and such a cut is never over.
+// Counted returns the position after a fault from which waiting time counts again. Usually this is where the fault is
+// over. If a fault changes a clock's rate permanently or cuts a link permanently, time counts from the beginning of the
+// fault, because the system stays that way. There is one exception: if the header does not specify a quorum, a
+// permanent cut is never over, because it may leave no quorum.
 func (t *Trace) Counted(f *Fault) int {
 	known := t.History.Header.StatesQuorum()
 	if f.Stop == Open && !f.Ends && (f.Does == history.PacesClock || f.Does == history.Parts && known) {
@@ -130,8 +131,8 @@ func (t *Trace) Counted(f *Fault) int {
 
 // Mended returns the position at which the processes or links that f disabled work again. For a crash this is the
 // restart, or Open if there is none. For other faults it is their end. If a member of a service restarts without its
-// data, Mended returns Open, because the member is not allowed to vote under its old name. The only member of a service
-// is an exception: it restarts empty.
+// data, Mended returns Open, because the member is not allowed to vote under its old name. But if it is the service's
+// only member, it restarts empty.
 func (t *Trace) Mended(f *Fault) int {
 	switch {
 	case f.Loses == history.LosesEverything && t.History.Header.OneService():
@@ -142,8 +143,8 @@ func (t *Trace) Mended(f *Fault) int {
 	return f.Over()
 }
 
-// Cite returns the fault as written in the plan, for an explanation that gives the fault as a reason. It records that
-// the explanation names the fault.
+// Cite returns the fault as written in the plan, for use as a reason in an explanation. It records that the explanation
+// names the fault.
 func (t *Trace) Cite(f *Fault) string {
 	t.Cited = append(t.Cited, f.Start)
 	return f.Line

@@ -31,8 +31,8 @@ type Application struct {
 	Style  string // style sheet in addition to the one that all pages have
 	Script string
 	Body   string // markup of the body
-	// Policy lists additional directives of the content security policy, such as "connect-src 'self'". They allow the
-	// page to do more than show itself.
+	// Policy lists additional directives of the content security policy, such as "connect-src 'self'". A page needs
+	// them if it is to do more than show its own content.
 	Policy string
 }
 
@@ -44,7 +44,8 @@ func (a *Application) Write(w io.Writer) error {
 	return protect(w, frame.enclose(Raw(a.Body)), "; "+a.Policy)
 }
 
-// frame is what all pages have: a title, a style sheet, and the script that explains words and copies commands.
+// frame contains the parts that all pages share: a title, a style sheet, and the script that explains words and copies
+// commands.
 type frame struct{ title, style, script string }
 
 func newFrame(title string) frame { return frame{title, pageStyle, frameScript} }

@@ -14,8 +14,8 @@ import (
 // describing lists the settings of a scenario file that do not affect a run with a given plan.
 var describing = []string{"faults", "mix", "expect", "promise"}
 
-// fixed lists the settings that a variation does not change. They say how long a run lasts and what is required of the
-// lock.
+// fixed lists the settings that a variation does not change. They determine how long a run lasts and what is required
+// of the lock.
 var fixed = []string{"limit", "bound"}
 
 // mostVaried is the maximum number of settings that a variation changes.

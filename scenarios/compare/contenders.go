@@ -201,7 +201,7 @@ func (c *Contender) absent(trouble string, fencing bool) string {
 	return ""
 }
 
-// faults returns the fault lines that cause a trouble.
+// faults returns the lines of a scenario that cause the given trouble.
 func (c *Contender) faults(trouble string) []string {
 	switch trouble {
 	case "pause":
@@ -240,7 +240,8 @@ func gone(servers []string) []string {
 	return lines
 }
 
-// behind returns faults that cut the lagging members off from the others, so that they do not learn of the lock.
+// behind returns faults that cut the members in c.Lagging off from the others, so that they do not receive the lock's
+// data.
 func (c *Contender) behind() []string {
 	var lines []string
 	for _, member := range c.Lagging {
@@ -250,8 +251,8 @@ func (c *Contender) behind() []string {
 	return lines
 }
 
-// outOfReach returns faults that cut the first clients off from the servers in CutOff. clients is the number of
-// clients.
+// outOfReach returns faults that cut the first clients off from the servers in CutOff. clients is the number of clients
+// to cut off.
 func (c *Contender) outOfReach(clients int, lasting string) []string {
 	var lines []string
 	for i := range clients {

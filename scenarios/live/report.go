@@ -26,7 +26,7 @@ const (
 	released  word = "RELEASED"
 )
 
-// grammar lists, for each first word of a report, what may follow it in addition to the lock.
+// grammar lists the first words of reports. For each, it says what may follow in addition to the lock.
 var grammar = []struct {
 	word    word
 	attempt bool

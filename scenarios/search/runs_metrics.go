@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// openMetrics returns the totals of all runs as gauges in the OpenMetrics text format. It counts the runs by outcome,
-// and for each law the runs by the law's outcome. For each fault of the plan, it counts the runs in which the fault
-// struck.
+// openMetrics returns the totals of all runs as gauges in the OpenMetrics text format. The gauges are the number of
+// runs with each outcome, the number of runs with each outcome of each law, and the number of runs in which each fault
+// of the plan struck.
 func (r *RunsReport) openMetrics() []byte {
 	var b bytes.Buffer
 	family := func(name, help string) {

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// passOn makes miniredis execute a command that concerns only values. It determines the command's effect by comparing
+// passOn makes miniredis execute a command that affects only values. It determines the command's effect by comparing
 // the keys before and after it.
 func passOn(d *store.Data, c *command, args []string) {
 	from := len(d.Out)
@@ -104,8 +104,8 @@ func sortArray(reply []byte) {
 	copy(body, bytes.Join(items, nil))
 }
 
-// upgrade converts a reply of miniredis from RESP2 to RESP3 in the form in which Redis sends it: with nulls, maps,
-// sets, scores as doubles, and pairs of a member and its score.
+// upgrade converts a reply of miniredis from RESP2 to RESP3. Like Redis, it uses nulls, maps, sets, doubles for scores,
+// and a pair for each member with its score.
 func upgrade(c *command, args []string, reply []byte) []byte {
 	step := 0
 	if c.Flags&scored != 0 {

@@ -99,7 +99,7 @@ func (s *Sentinel) ping(w *watched, now time.Duration) {
 
 // round returns the time on the Sentinel's clock in units of 50 ms, which is slightly shorter than the shortest
 // interval between two checks. It is used in the keys of random draws (see sim.Key). So when a later check sends the
-// same message again, the message has another key and can have another delay.
+// same message again, the key is different, and the message can have a different delay.
 func (s *Sentinel) round(now time.Duration) sim.Key {
 	return sim.Key(now / (time.Second / (2 * leastHz)))
 }
@@ -191,9 +191,8 @@ func (s *Sentinel) selectable(g *group, w *watched, now time.Duration) bool {
 	return w != g.master && !w.down && s.reachable(w, now) && now-w.info <= fresh && w.linkDown <= 10*s.cfg.DownAfter
 }
 
-// chooseReplica returns the replica to promote, or nil if there is none. Among the replicas that may be promoted, it is
-// the one with the highest offset in its last INFO. If several have this offset, the first in the group's order is
-// chosen.
+// chooseReplica returns the replica to promote, or nil if there is none. It chooses the selectable replica with the
+// highest offset in its last INFO. If several have this offset, it chooses the first in the group's order.
 func (s *Sentinel) chooseReplica(g *group, now time.Duration) *watched {
 	var best *watched
 	for _, w := range g.nodes {
@@ -228,8 +227,7 @@ func (g *group) otherReplicas() []*watched {
 }
 
 // allFollow reports whether every replica that is up follows the new master. After FailoverTimeout, it no longer waits
-// for replicas. It then sends the remaining orders to follow the new master, and returns true
-// (sentinelFailoverDetectEnd).
+// for replicas: it tells the remaining ones to follow the new master, and returns true (sentinelFailoverDetectEnd).
 func (s *Sentinel) allFollow(g *group, now time.Duration) bool {
 	if g.promoting.down {
 		return false
@@ -247,7 +245,7 @@ func (s *Sentinel) allFollow(g *group, now time.Duration) bool {
 	return true
 }
 
-// Receive handles a node's answer, or the message that a node has closed the connection.
+// Receive handles a node's answer, or a notification that a node has closed the connection.
 func (s *Sentinel) Receive(from sim.ProcessID, body any) {
 	now := s.host.Monotonic()
 	for _, g := range s.groups {
@@ -323,9 +321,9 @@ func (s *Sentinel) note(g *group, w *watched, now time.Duration) {
 }
 
 // reconfigure makes nodes follow the master if they follow the wrong master or none. It does nothing while the master
-// is down or has not reported that it is a master. A node is reconfigured only after it has been reachable, with the
-// wrong master or none, for a certain time. This time is FailoverTimeout for a replica that follows another node, and
-// ReconfigureAfter for a node that is itself a master.
+// is down or has not reported that it is a master. A replica that follows another node is reconfigured only after it
+// has been reachable in this state for FailoverTimeout. A node that is itself a master is reconfigured after
+// ReconfigureAfter.
 func (s *Sentinel) reconfigure(g *group, now time.Duration) {
 	if m := g.master; m.down || !m.informed || m.last.Master != "" {
 		return

@@ -23,7 +23,7 @@ const (
 // connection. f contains the fields after the request's head.
 type handler func(s *server, m *raft.Member, c *connection, f *jute.Fields)
 
-// handlerOf returns the handler of an operation, or nil if the operation is not simulated.
+// handlerOf returns the handler for an operation, or nil if the operation is not simulated.
 func handlerOf(op jute.Op) handler {
 	switch op {
 	case jute.Ping:
@@ -109,7 +109,7 @@ func (s *server) pong(_ *raft.Member, c *connection, _ *jute.Fields) {
 	s.answer(c, body(0))
 }
 
-// sync replies once this member has caught up with the leader. That leader may have been deposed without knowing it.
+// sync replies once this member has caught up with its leader, even if that leader has been deposed without knowing it.
 func (s *server) sync(m *raft.Member, c *connection, f *jute.Fields) {
 	path := f.Path()
 	c.busy = true
@@ -127,7 +127,7 @@ func (s *server) sync(m *raft.Member, c *connection, f *jute.Fields) {
 	})
 }
 
-// authenticate handles a client's request to prove its identity. Only the scheme digest is supported.
+// authenticate handles a client's request to prove its identity. Only the digest scheme is supported.
 func (s *server) authenticate(m *raft.Member, c *connection, f *jute.Fields) {
 	f.Int()
 	scheme, given := f.Text(), f.Text()
@@ -204,7 +204,7 @@ func (s *server) found(c *connection, op jute.Op, f *jute.Fields) jute.Record {
 	return appendStat(b, n.stat())
 }
 
-// setWatches restores the watches of a client that has reconnected. It handles the kinds of watches one after another.
+// setWatches restores the watches of a client that has reconnected, one kind after another.
 func (s *server) setWatches(m *raft.Member, c *connection, f *jute.Fields) {
 	seen := Zxid(f.Long())
 	lists := [][]string{f.Texts(), f.Texts(), f.Texts()}
@@ -373,7 +373,7 @@ func readPart(op jute.Op, f *jute.Fields) (c command, flags int32, known bool) {
 	return c, flags, true
 }
 
-// modeOf returns the mode that a create requests. Only the operation decides whether the znode is a container.
+// modeOf returns the mode of the znode that a create request adds. Whether the znode is a container depends only on op.
 func modeOf(op jute.Op, flags int32) Mode {
 	sequential := flags == jute.PersistentSequential || flags == jute.EphemeralSequential
 	switch {

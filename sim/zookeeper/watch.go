@@ -30,7 +30,7 @@ type watching struct {
 	mode watchMode
 }
 
-// watchTable contains the watches of all clients that are connected to a member, by path. It ignores watches of closed
+// watchTable contains the watches of all clients that are connected to a member. It ignores watches of closed
 // connections.
 type watchTable struct {
 	data, child watches

@@ -81,7 +81,7 @@ func (l *Loop) Err() error {
 	return l.err
 }
 
-// Late returns how late each event so far was.
+// Late returns the lateness of the events so far.
 func (l *Loop) Late() Lateness { return l.late }
 
 // Run runs events and posted functions until done (if not nil) returns true, Fail was called, or the world's time

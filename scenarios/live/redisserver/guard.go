@@ -68,8 +68,8 @@ func keysOf(c redis.Keyed, args []string) (keys []string) {
 	return keys
 }
 
-// admit returns a command in the form in which it is sent to the server, and the keys that it may write. If the command
-// is not allowed, admit returns the reply to the client instead.
+// admit returns a command as it is sent to the server, and the keys that it may write. If the command is not allowed,
+// admit returns the reply to the client instead.
 func (g *guard) admit(name string, args []string, multi bool) (as, writes []string, answer []byte) {
 	sub := ""
 	if len(args) > 1 {
@@ -154,7 +154,7 @@ func refuses(format string, a ...any) []byte {
 	return sim.AppendLine(nil, '-', "ERR fencepost: on a server that you started, "+fmt.Sprintf(format, a...))
 }
 
-// serveGuarded carries out a request on a user's server. It sends a second command in the same packet, which gives the
+// serveGuarded carries out a request on a user's server. In the same packet, it sends a second command that gives the
 // written keys a time to live. If this process is killed, the server has received either both commands or neither.
 func (x *life) serveGuarded(l *link, name string, r *request) error {
 	args, writes, refusal := x.s.guard.admit(name, r.args, l.multi)
@@ -224,7 +224,7 @@ func sum(text string) string {
 	return hex.EncodeToString(s[:])
 }
 
-// limit returns a command that gives a time to live to each of the given keys that has none.
+// limit returns a command that gives a time to live to those of the given keys that have none.
 func (g *guard) limit(keys []string) []string {
 	const script = `for _, key in ipairs(KEYS) do
   if redis.call('PTTL', key) == -1 then redis.call('PEXPIRE', key, ARGV[1]) end

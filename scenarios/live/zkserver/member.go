@@ -43,7 +43,7 @@ type life struct {
 
 // Start starts the member. The first time, its process has already been launched; later, Start launches a new process.
 // A member whose disk is lost stays out of the ensemble, as in package raft, because it may have made promises that it
-// no longer knows.
+// no longer remembers.
 func (m *member) Start(h sim.Host) {
 	x := &life{Life: m.Begin(h), m: m, links: map[uint64]*link{}}
 	x.eye = newObserver(x)
@@ -99,7 +99,8 @@ func (m *member) Closed(conn uint64) {
 	}
 }
 
-// Fault ends the sessions of a client. Every member receives the fault, but only the first one ends the sessions.
+// Fault ends the sessions of a client. Every member receives the fault, but only the ensemble's first member ends the
+// sessions.
 func (m *member) Fault(f sim.ServerFault) {
 	if f.Kind == sim.ExpireSession && m == m.ensemble.members[0] {
 		go m.ensemble.expire(history.Process(f.To))

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Key is the complete state of a key, as seen from outside.
+// Key is the complete state of a key, as clients can observe it.
 type Key struct {
 	Name string
 	Type string // the type as the command TYPE names it
@@ -93,8 +93,7 @@ func (d *Data) wholeValue(name, kind string) string {
 	return d.Ask(whole...)
 }
 
-// Ask makes miniredis execute a command and returns the reply to the caller of Ask. The client does not receive this
-// reply.
+// Ask makes miniredis execute a command and returns the reply, which the client does not receive.
 func (d *Data) Ask(args ...string) string {
 	from := len(d.Out)
 	d.Pass(args)
