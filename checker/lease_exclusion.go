@@ -16,13 +16,13 @@ func init() {
 		judge:  (*judge).leaseExclusion, uncertain: clockerror.Windows})
 }
 
-// leaseExclusion judges the lock service's promise that the validity windows that it grants for one lock never overlap
-// in true time, unless they are shared. A semaphore must never have more windows at once than permits.
+// leaseExclusion checks that the validity windows that the lock service grants for one lock never overlap in true time,
+// unless they are shared. For a semaphore, there must never be more windows at once than permits.
 //
-// The law needs grants that contain the times granted and until. It is unchecked if a grant without these times may
+// The law needs to know when each window begins and ends. It is unchecked if a grant whose window is not recorded may
 // have overlapped another. The law counts as exercised once a lock had two windows, or one window and another acquire
 // that could have been granted. A single grant proves nothing if nobody else asked for the lock. For a semaphore, there
-// must be one acquire more than permits.
+// must be at least one more acquire than permits.
 func (t *judge) leaseExclusion(f *Finding) {
 	windows, exercised := 0, false
 	for i := range t.Locks {
@@ -101,8 +101,8 @@ func inOrder(all []clash) (first []clash, more bool) {
 	return all[:min(len(all), mostBreaches)], len(all) >= mostBreaches
 }
 
-// clashesIn returns at most mostBreaches clashes of lock number n, sorted by the position at which the history records
-// the last span of each. If the last spans of two clashes are the same, the order of the other spans decides.
+// clashesIn returns at most mostBreaches clashes of lock number n. They are sorted by the recorded position of each
+// clash's last span, and then by the positions of its other spans.
 func (t *judge) clashesIn(law Law, n int) (all []clash) {
 	spans := t.Locks[n].Windows
 	if law == MutualExclusion {

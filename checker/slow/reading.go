@@ -7,14 +7,15 @@ import (
 )
 
 // ask is a call to acquire. If it was granted, section is its critical section. All int fields are positions in the
-// history. For something that never happened, the position is the length of the history.
+// history. The position of an event that never happened is the length of the history.
 type ask struct {
 	process   history.Process
 	task      history.Task
 	lock      history.Lock
 	shared    bool
 	call, ret int
-	// the earliest position at which the process of the acquire may have crashed while waiting; ret if it did not crash
+	// the earliest position at which the process may have crashed while it waited for the acquire; equal to ret if it
+	// did not crash
 	gone    int
 	outcome history.Type // zero until the acquire has returned
 	section *section
@@ -28,8 +29,8 @@ type section struct {
 	attempt history.Attempt
 	token   history.Token
 	ok, end int // positions of acquire ok and of the call of release, lost or a crash, whichever comes first
-	// the earliest position at which the section may have ended: the field end, unless the process crashed earlier and
-	// nobody noticed
+	// the earliest position at which the section may have ended; equal to the field end, unless the process crashed
+	// earlier and nobody noticed
 	left    int
 	crashed bool
 	// release is the position of the first call of release, and done is the position of that call's return. If only the
@@ -118,9 +119,9 @@ func (r *reading) time(i int) history.Time {
 	return r.Events[i].Time
 }
 
-// acquire records the call or the return of an acquire. A return ends the oldest open acquire of the same task and lock
-// whose call names the same attempt. If the call or the return names no attempt, it ends the oldest open acquire. If
-// only the outcome is recorded, the acquire begins and ends at that position.
+// acquire handles an event that is the call or the return of an acquire. A return ends the oldest open acquire of the
+// same task and lock whose call names the same attempt. If the call or the return names no attempt, it ends the oldest
+// open acquire. If only the outcome is recorded, the acquire begins and ends at that position.
 func (r *reading) acquire(i int, e *history.Event) {
 	a := &ask{process: e.Process, task: e.Task, lock: e.Lock, shared: e.Shared, call: i, ret: r.none, gone: r.none}
 	if e.Type == history.Invoke {
@@ -193,9 +194,9 @@ func (r *reading) crashedSince(p history.Process, from, to int) bool {
 }
 
 // mayBeOver returns the earliest position after position call at which an activity of a crashed process may have ended.
-// end is the activity's recorded end, and i is the position of the recorded crash. The result is end or i, whichever is
-// earlier. If the crash was noticed late, the process may have died at any time since it was last known to be alive, so
-// the result may be earlier.
+// Usually this is the activity's recorded end (end) or the position of the recorded crash (i), whichever is earlier. If
+// the crash was noticed late, the process may have died at any time since it was last known to be alive, so the result
+// may be earlier.
 func (r *reading) mayBeOver(call, end, i int) int {
 	first := min(end, i)
 	for place := first; place > call; place-- {
@@ -224,8 +225,8 @@ func (r *reading) crash(i int, e *history.Event) {
 }
 
 // faultAt returns the fault that strikes at position i, if any. The fault ends at the first recorded end that has the
-// same kind and the same line of the plan, unless that end belongs to an earlier fault. An end without a line may
-// belong to any fault of its kind.
+// same kind and the same line of the plan, unless that end belongs to an earlier fault. If an end does not name a line
+// of the plan, it may belong to any fault of its kind.
 func (r *reading) faultAt(i int) (struck bool, f fault) {
 	e := &r.Events[i]
 	f = fault{kind: e.F, from: i, to: r.none}
@@ -256,9 +257,9 @@ var stops = map[history.F][]history.F{"start": {"stop"}, "start-partition": {"st
 	"kill":  {"start", "restart"},
 	"crash": {"start", "restart"}, "pause": {"resume"}, "partition": {"heal"}, "isolate": {"heal"}}
 
-// reportedAt returns the fault that is first reported at position i, if any. It is for histories of a nemesis that
-// reports each beginning and each end of a fault twice, as info. A fault lasts from the first report of its beginning
-// to the last report of its end.
+// reportedAt returns the fault that is first reported at position i, if any. It is for histories whose nemesis reports
+// each beginning and each end of a fault twice, in events of type info. A fault lasts from the first report of its
+// beginning to the last report of its end.
 func (r *reading) reportedAt(i int, f fault) (struck bool, _ fault) {
 	ends := stops[f.kind]
 	for j := range i {

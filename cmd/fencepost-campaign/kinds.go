@@ -21,7 +21,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
-// subject is a scenario, a package or another thing that a campaign explores. It is open in this process.
+// subject is what a campaign explores, for example a scenario or a package, after it has been opened in this process.
 type subject interface {
 	// probes performs the runs with the given seeds and returns digests of their results (see probe).
 	probes(seeds ...uint64) ([]probe, error)
@@ -59,7 +59,6 @@ var kinds = []kind{
 	{name: "compare", open: openComparison},
 }
 
-// kindOf returns the kind with the given name, or nil if there is none.
 func kindOf(name string) *kind {
 	for i := range kinds {
 		if kinds[i].name == name {
@@ -107,7 +106,7 @@ func openScenario(e entry, content []byte) (subject, error) {
 	return x, json.Unmarshal(e.Options, &x.options)
 }
 
-// openPackage stores the test binary, which will run in its own empty folder.
+// openPackage writes the test binary to an empty folder of its own, in which it will run.
 func openPackage(e entry, content []byte) (subject, error) {
 	x := &exploration{}
 	if err := json.Unmarshal(e.Options, &x.options); err != nil {
@@ -218,7 +217,7 @@ func (x *exploration) close() {
 	}
 }
 
-// complete has what subjects have in common that find nothing before they are over.
+// complete has the methods shared by those subjects that have no findings before they are over.
 type complete struct{}
 
 func (complete) endable(string) bool { return true }

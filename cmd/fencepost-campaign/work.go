@@ -69,8 +69,8 @@ workers redo what it was doing.`,
 // childFlag is the flag that makes a process a single worker. The worker ends when the process that started it ends.
 const childFlag = "one"
 
-// readAccess reads, from the process that started this one, how to reach the server. This keeps secrets off the command
-// line and out of the environment.
+// readAccess reads the server's address and credentials from the process that started this one. They are not passed on
+// the command line or in the environment, because they contain secrets.
 func (k *crew) readAccess(by *bufio.Reader) error {
 	line, err := by.ReadBytes('\n')
 	if err == nil {
@@ -82,7 +82,7 @@ func (k *crew) readAccess(by *bufio.Reader) error {
 	return nil
 }
 
-// outlivedBy returns a context that is done when the process at the other end of a pipe has ended.
+// outlivedBy returns a context that is done once the process that writes to the given pipe has ended.
 func outlivedBy(ctx context.Context, pipe io.Reader) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
@@ -289,8 +289,8 @@ func (k *crew) work(ctx context.Context) error {
 }
 
 // workAndCoordinate does the work of the campaign, and coordinates the campaign if no other process does. It opens the
-// campaign a second time for the coordinator, because worker and coordinator must not share subjects: a subject stores
-// what a search finds.
+// campaign a second time for the coordinator, because a subject stores what a search finds, so the worker and the
+// coordinator must not share subjects.
 func (k *crew) workAndCoordinate(ctx context.Context, h *queue.Hand, w *worker, id string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

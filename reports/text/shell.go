@@ -2,9 +2,9 @@ package text
 
 import "strings"
 
-// Command writes a command for a person to paste, after a label if there is one. The spaces in the command are kept. If
-// the command does not fit on a line, it continues on the next line, and a backslash before the line break makes the
-// shell join the lines.
+// Command writes a command for a person to paste, after a label if there is one. The spaces in the command are
+// preserved. If the command does not fit on a line, it continues on the next line, and a backslash before the line
+// break makes the shell join the lines.
 func (p *Writer) Command(indent int, label, text string) {
 	shift := p.shift // the rest of a broken argument must start in the first column
 	p.Indent(-shift, func() { p.command(shift+indent, label, Printable(text)) })
@@ -59,7 +59,7 @@ func breakArgument(arg string, width int) (head, rest string) {
 	return head + "'", "'" + arg[len(head):]
 }
 
-// quoting tracks the quotes of a command as a shell reads it.
+// quoting tracks which characters of a command are quoted or escaped for the shell.
 type quoting struct {
 	open    rune // the kind of quotes that enclose the next character, or 0
 	escaped bool // whether a backslash precedes the next character

@@ -78,9 +78,9 @@ func (s *scan) take(decode func([]byte) error) {
 	}
 }
 
-// readFields decodes a protobuf message: field 1 into the first element of to, field 2 into the second, and so on. An
-// element is a *string, *int64 or *bool; a func([]byte) error for a nested message; a func(*scan) that decodes the
-// field itself; or nil to skip the field.
+// readFields decodes a protobuf message. It stores field 1 in to[0], field 2 in to[1], and so on. An element of to is a
+// *string, *int64 or *bool; a func([]byte) error for a nested message; a func(*scan) that decodes the field itself; or
+// nil to skip the field.
 func readFields[T string | []byte](message T, to ...any) error {
 	s := scanOf(message)
 	for s.next() {

@@ -17,8 +17,8 @@ type Options struct {
 	Record func(Call)
 }
 
-// Network handles the connections of processes. Its methods are called while the process is stopped, and may act on its
-// connections.
+// Network handles the connections of processes. Its methods are called while the process is stopped, and may call
+// methods of its connections.
 type Network interface {
 	// Dialed reports a connection attempt. The attempt ends when Open or Refuse is called on the connection, possibly
 	// by Dialed itself.
@@ -113,7 +113,8 @@ func (e Exit) String() string {
 // unspecified is the address that a socket without an address reports.
 var unspecified = netip.AddrPortFrom(netip.IPv4Unspecified(), 0)
 
-// Allowed returns nil if the host allows programs to be traced. Otherwise the error says why not, and what to do.
+// Allowed returns nil if the host allows programs to be traced. Otherwise it returns an error that says why not and
+// what to do about it.
 func Allowed() error {
 	result := make(chan error)
 	go func() {

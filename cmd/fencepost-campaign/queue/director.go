@@ -50,7 +50,7 @@ type Director struct {
 	c *Campaign
 
 	// Rule, if set, is called after each new result and once per tick. It returns the reason why the stage should be
-	// stopped early, or "". It also decides which stages are stopped when a user has requested that the campaign stop.
+	// stopped early, or "". After a user has asked to stop the campaign, Rule decides which stages are stopped.
 	Rule func(Progress) string
 	// Seen, if set, is called once per tick with the progress of the search.
 	Seen func(Progress)
@@ -67,13 +67,13 @@ type Director struct {
 
 // Progress describes how much of a campaign is done.
 type Progress struct {
-	// Elapsed is the total time during which some coordinator ran the campaign.
+	// Elapsed is the total time during which a coordinator was running the campaign.
 	Elapsed time.Duration `json:"elapsed"`
 	// Took is the total working time of all workers.
 	Took   time.Duration   `json:"took"`
 	Stages []StageProgress `json:"stages"` // in the order in which they began
 	Lost   []Loss          `json:"lost,omitempty"`
-	// Stop is the reason that a user gave for stopping the campaign. It is empty if no user has requested that.
+	// Stop is the reason that a user gave for stopping the campaign. It is empty if no user has asked to stop it.
 	Stop    string          `json:"stop,omitempty"`
 	Summary json.RawMessage `json:"summary,omitempty"` // what the search has found so far
 }
@@ -104,7 +104,7 @@ type StageProgress struct {
 // are positions whose results the server has lost.
 func (s StageProgress) Lacking() uint64 { return s.Due - s.Done }
 
-// Loss is a range of positions in a stage whose jobs gave no result.
+// Loss is a range of positions in a stage whose jobs produced no result.
 type Loss struct {
 	Stage string `json:"stage"`
 	First uint64 `json:"first"`
@@ -112,10 +112,10 @@ type Loss struct {
 	Why   string `json:"why"`
 }
 
-// mostLost is the maximum number of lost ranges of positions that Progress lists.
+// mostLost is the maximum number of losses that Progress lists.
 const mostLost = 100
 
-// Complete reports whether every position of the stage gave a result.
+// Complete reports whether every position of the stage has a result.
 func (s StageProgress) Complete() bool { return s.Done == s.Size && s.Lost == 0 }
 
 // direct returns the Director of a new coordinator, which continues the search of the previous one.
@@ -244,8 +244,8 @@ func (f *fold) readEnding(ctx context.Context) error {
 }
 
 // ended restricts the stage to the positions that had been counted when it was stopped early. If the server later loses
-// the result of such a position, the position is run again. ended returns errAgain if this process has counted other
-// positions, too.
+// the result of such a position, the position is run again. ended returns errAgain if this process has counted a
+// position that is not among them.
 func (f *fold) ended(end *ending) error {
 	if !end.Counted.includes(f.covered) {
 		return errAgain
@@ -410,7 +410,7 @@ func (f *fold) finish(ctx context.Context, reason string) error {
 	})
 }
 
-// clock adds the time since the last call of clock to the elapsed time.
+// clock adds the time since the last call to clock to the elapsed time.
 func (f *fold) clock() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -448,9 +448,9 @@ func (f *fold) look(ctx context.Context) error {
 	return f.report(ctx)
 }
 
-// recover checks whether the queue is empty although some results are missing. If so, it begins to put the portions
-// without a result on the queue again. That happens if a user has removed messages, if a result was set aside, or if
-// the server can no longer read a result.
+// recover checks whether the queue is empty although some results are missing. This happens if a user has removed
+// messages, if a result was set aside, or if the server can no longer read a result. In that case, recover makes the
+// Director put all portions without a result on the queue again.
 func (f *fold) recover(ctx context.Context) error {
 	var left uint64
 	err := f.c.persist(ctx, func(ctx context.Context) error {

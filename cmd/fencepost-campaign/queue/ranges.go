@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// portion is a range of jobs of a stage, which one worker performs: those at the positions first to first+size-1.
+// portion is a range of a stage's jobs that one worker performs: the jobs at positions first to first+size-1.
 type portion struct{ first, size uint64 }
 
 func (p portion) end() uint64 { return p.first + p.size }

@@ -15,7 +15,7 @@ import (
 // answer if the disk of a stream is full.
 const silent = 2 * tryFor
 
-// waiting is the reason why requests of a campaign wait. It is reported only once, however many requests wait.
+// waiting is the reason why requests of a campaign wait. It is reported only once, no matter how many requests wait.
 // Processes that ask why messages are not stored get the same reason.
 type waiting struct {
 	mu     sync.Mutex

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Holds reports whether a process of this machine has a socket open. It returns false if the socket's name is empty.
+// Holds reports whether a process on this machine has the socket open. It returns false if the socket's name is empty.
 func Holds(process int, socket string) bool {
 	if socket == "" {
 		return false
@@ -38,7 +38,7 @@ func (p *Process) GroupHolds(socket string) bool {
 	})
 }
 
-// groupOf returns the process group of a process of this machine, or 0 if the process has ended (proc(5),
+// groupOf returns the process group of a process on this machine, or 0 if the process has ended (proc(5),
 // /proc/PID/stat).
 func groupOf(pid int) int {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -54,8 +54,8 @@ func groupOf(pid int) int {
 	return group
 }
 
-// SocketOf returns the name of the local socket of a connection, as in "socket:[12345]". The file descriptors of a
-// process refer to the socket by this name (proc(5), net/tcp). SocketOf returns "" if there is no such socket.
+// SocketOf returns the name of a connection's local socket, such as "socket:[12345]". The file descriptors of a process
+// refer to the socket by this name (proc(5), net/tcp). SocketOf returns "" if there is no such socket.
 func SocketOf(local, remote netip.AddrPort) string {
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		text, err := os.ReadFile(table)

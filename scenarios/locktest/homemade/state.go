@@ -15,8 +15,8 @@ type Family struct {
 	Without []string
 }
 
-// Families lists the families of faults of package locktest, and one without faults. In the runs of the family
-// Restarts, servers do not lose data that was synced.
+// Families lists locktest's families of faults, and one family without faults. In the runs of the family Restarts,
+// servers do not lose data that was synced.
 var (
 	Quiet    = Family{Name: "quiet"}
 	Pauses   = Family{Name: "pauses", Faults: locktest.Pauses}
@@ -67,7 +67,7 @@ type BrokenLock struct {
 	// Found lists families of random faults that reveal the mistake within locktest's default number of runs. Other
 	// families may also reveal it.
 	Found []Family
-	// Hold is how long a client holds the lock in the runs of Found; 0: half the TTL.
+	// Hold is how long a client holds the lock in the runs of Found. 0 means half the TTL.
 	Hold time.Duration
 	// Trial is a regular expression that must match the report of the trial run. It is empty if the trial run must
 	// pass.
@@ -86,7 +86,7 @@ type Showing struct {
 	Plan            []string
 	Clients, Cycles int
 	Hold            time.Duration
-	// Seeds is a number of runs. At least one of these runs must show the mistake. 0 means that every run must show it.
+	// Seeds is the number of runs of which at least one must show the mistake. 0 means that every run must show it.
 	Seeds int
 	Way
 	// By matches the client that sent the request or held the lock. Of matches the client that owned the key. Both are

@@ -2,12 +2,12 @@
 // on the same node as each etcd member, as in many control planes. The protocol is HTTP/1.1 with JSON.
 //
 // Goals: everything that client-go's leader election and watches of Lease objects can see, with the statuses, reasons
-// and texts of the real server. A resourceVersion is etcd's revision. Reads are quorum reads, unless the client asks
+// and messages of the real server. A resourceVersion is etcd's revision. Reads are quorum reads, unless the client asks
 // for resourceVersion=0. In that case they show the server's cache, which is up to 10 ms behind the etcd member on the
 // same node. It is further behind if that member is cut off from the others. A watch ends after timeoutSeconds if the
-// client specifies it. Invalid objects, names, labels and times are refused as by the real server, and so are Lease
-// objects in a namespace that does not exist. The namespaces default, kube-node-lease, kube-public and kube-system
-// exist from the start, and a client can create others.
+// client specifies it. Like the real server, it refuses invalid objects, names, labels and times, and Lease objects in
+// a namespace that does not exist. The namespaces default, kube-node-lease, kube-public and kube-system exist from the
+// start, and a client can create others.
 //
 // Non-goals: resources other than Lease objects and namespaces, which are refused with an error that names them;
 // patches; selectors, except for the name of one object; paged lists; finalizers, dry runs, generated names; protobuf,
