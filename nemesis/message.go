@@ -333,7 +333,7 @@ func NameMessages(faults []Fault) bool {
 	return slices.ContainsFunc(faults, func(f Fault) bool { return f.Trigger.Message.Named() })
 }
 
-// Missed returns the messages to which faults refer but that have not yet been sent. Any error that it returns is an
+// Missed returns the messages that faults refer to but that have not been sent yet. Any error that it returns is an
 // *AmbiguousError.
 func (n *Installed) Missed() (all []Missed, err error) {
 	for _, w := range n.watched {
@@ -374,8 +374,8 @@ func (s *striker) awaitOwn(decide func() sim.Interference) {
 	})
 }
 
-// asks checks a message that is identified by its content: it must go from a client to a process that answers clients,
-// or back.
+// asks checks a message that is identified by its content: one end must be a client, and the other a process that
+// answers clients.
 func (v *validator) asks(f *Fault) {
 	if !f.Trigger.Message.Named() {
 		return
@@ -388,8 +388,8 @@ func (v *validator) asks(f *Fault) {
 	v.checkRole(server, answers)
 }
 
-// see compares a message that leaves or arrives with the messages to which faults refer. It returns how the triggered
-// faults interfere with the message.
+// see is called for each message that leaves or arrives. It returns how the faults that the message triggers interfere
+// with it.
 func (p *passages) see(m sim.Passage) (sum sim.Interference) {
 	if !p.concerns(m.Client) {
 		return sum

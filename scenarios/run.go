@@ -90,7 +90,7 @@ type Cast interface {
 	Foreign() bool
 }
 
-// NewRunnerWith returns a runner of s in which c replaces the clients and servers of s.
+// NewRunnerWith returns a runner for s in which c replaces the clients and servers of s.
 func NewRunnerWith(s *Scenario, c Cast) *Runner {
 	r := NewRunner(s)
 	r.host, r.elsewhere, r.cast, r.foreign = c, nil, c, c.Foreign()
@@ -103,7 +103,7 @@ func (s *Scenario) Main(id sim.ProcessID) func(sim.Env) {
 	return newClient(&s.Clients[at], s.Resource, s.library()).main
 }
 
-// NewRunner returns a runner of s.
+// NewRunner returns a runner for s.
 func NewRunner(s *Scenario) *Runner {
 	r := &Runner{scenario: s, world: sim.New(0, sim.Options{}), header: header(s), targets: s.Targets(),
 		cluster: newCluster(&s.Servers)}
@@ -129,7 +129,7 @@ func (r *Runner) drive(limit sim.Time, done func() bool) (limited bool) {
 	return r.world.Run(limit, done)
 }
 
-// header returns the facts about runs of s that the checker needs.
+// header returns what the checker needs to know about a run of s.
 func header(s *Scenario) history.Header {
 	h := history.Header{Scenario: s.Name, Servers: s.Servers.names(), Groups: s.Servers.copies(), Locks: s.Locks(),
 		Bound: history.Of(s.Bound), Quorum: 1, Service: s.Service(), Measures: s.measures(),
@@ -187,9 +187,9 @@ func (c *Client) declaredHold(timeout time.Duration) time.Duration {
 	return hold + time.Duration(c.Work.Writes)*(c.Work.Compute+2*timeout)
 }
 
-// order returns the order that a fair lock promises to a client. place is how long the client's place in the queue
-// would last if the client crashed. A client gives up a request after its timeout. Therefore, two requests may reach
-// the servers in either order if the time between them is no longer than the timeout.
+// order returns the order in which a fair lock promises to serve a client. place is how long the client's place in the
+// queue would last if the client crashed. A client gives up a request after its timeout. Therefore, two requests may
+// reach the servers in either order if the time between them is no longer than the timeout.
 func (c *Client) order(place time.Duration, on *Servers) history.Order {
 	return history.Order{Slack: history.Of(c.Lock.Timeout), Turn: c.ttl(on) + history.Of(place+c.slack())}
 }
@@ -204,12 +204,12 @@ func (c *Client) slack() time.Duration {
 // not change.
 func (r *Runner) ReportSent(on bool) { r.sent = on }
 
-// Watch sets a function that all future runs call at each moment at which a fault can make a difference, until the
-// probe starts. If f is nil, runs call nothing. The runs themselves do not change.
+// Watch sets a function that future runs call whenever a fault could make a difference, until the probe starts. nil
+// means no function. The runs themselves do not change.
 func (r *Runner) Watch(f func(sim.Moment)) { r.watch = f }
 
-// beginWatch makes the world call r.watch at each moment at which a fault can make a difference, until the probe at the
-// end of the run starts.
+// beginWatch makes the world call r.watch whenever a fault could make a difference, until the probe at the end of the
+// run starts.
 func (r *Runner) beginWatch() {
 	if r.watch == nil {
 		return
@@ -333,8 +333,8 @@ func (r *Runner) messages() int {
 	return n
 }
 
-// attempts returns how many attempts to acquire a lock the clients have made, and in how many of them another client
-// held the lock. Both numbers are 0 if the run has a Host, because the attempts of code outside the simulation are not
+// attempts returns the number of attempts to acquire a lock, and the number of those during which another client held
+// the lock. Both numbers are 0 if the run has a Host, because the attempts of code outside the simulation are not
 // counted.
 func (r *Runner) attempts() (made, taken int) {
 	if r.host != nil {

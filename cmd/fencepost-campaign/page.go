@@ -25,7 +25,7 @@ func registerPage(c *cobra.Command, page *string) {
 	c.Flags().Lookup("serve").NoOptDefVal = "127.0.0.1:0"
 }
 
-// show serves the page of a campaign if the user has asked for it. The function end stops serving it.
+// show serves the page of a campaign, if the user has asked for it, until end is called.
 func (b *begun) show(ctx context.Context, j *job) (end func(), err error) {
 	if b.page == "" {
 		return func() {}, nil
@@ -77,7 +77,7 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for _, host := range s.hosts {
 		known = known || r.Host == host
 	}
-	// the request may come from a foreign page whose host name was made to resolve to this machine
+	// the request may come from another site's page, if that site's host name was made to resolve to this machine
 	if !known || r.Method != http.MethodGet {
 		http.Error(w, "forbidden", http.StatusForbidden)
 		return

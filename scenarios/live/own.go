@@ -38,7 +38,7 @@ type record struct {
 	Grant *grant `json:",omitempty"`
 }
 
-// grant is the form of a sim.Grant in a report. It contains times instead of marks, because a sim.Mark cannot be
+// grant is a sim.Grant as a client reports it. It contains times instead of marks, because a sim.Mark cannot be
 // encoded.
 type grant struct {
 	Since, Granted sim.Time
@@ -94,7 +94,7 @@ func (s *state) acknowledge() { s.reply(nil) }
 
 func (s *state) reply(what []byte) { s.conn.Send(realtime.AppendFrame(nil, realtime.FrameReply, what)) }
 
-// recorded adds to the history an event that one of Fencepost's own clients has reported.
+// recorded adds an event reported by one of Fencepost's own clients to the history.
 func (k *client) recorded(r *record) {
 	if r.Grant == nil {
 		k.record(r.Event)

@@ -51,8 +51,8 @@ return 1`
 // permitsMade returns the key that marks the list of a lock as filled.
 func permitsMade(key history.Lock) string { return string(key) + ":permits" }
 
-// takePermit removes an element from the list. Before the first request of a client, it fills the list if no client has
-// done so.
+// takePermit removes an element from the list. Before a client's first removal, it fills the list, unless another
+// client has already filled it.
 func takePermit(l *single, env sim.Env, h *Hold, _ expiry) (held, taken bool) {
 	key := string(l.config.Key)
 	if !l.prepared {

@@ -31,7 +31,7 @@ func outcomeOf(e *ExpectLine) checker.Outcome {
 	return checker.Violated
 }
 
-// metrics returns the lines that are about metrics.
+// metrics returns the expectations for metrics.
 func (b verdicts) metrics() (lines []*ExpectLine) {
 	for i := range b.run.Expected {
 		e := &b.run.Expected[i]
@@ -110,8 +110,8 @@ func comparison(e *ExpectLine) (words string, tone document.Tone) {
 	return fmt.Sprintf("expected: %s", e.Expected), tone
 }
 
-// expected appends the comparison with the expectation to a line. If the line has no room for it, the comparison gets a
-// line of its own.
+// expected appends the comparison with the expectation to a line. If it does not fit there, it is written on a line of
+// its own.
 func expected(p *text.Writer, ln *text.Line, e *ExpectLine, from int) {
 	words, tone := comparison(e)
 	if words == "" {

@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// try runs and judges a plan that consists of the faults of the current branch and f. f strikes at the given instant of
-// opening o (a place where it can start). instants is the number of possible start times that the run represents. If it
-// is above 0, further faults may be added to the plan. try returns nil if f had nothing to strike. Otherwise it returns
+// try runs and judges a plan that consists of the faults of the current branch and f. f strikes at the given instant,
+// within opening o. The run represents a number of possible start times, which is given by instants. If instants is
+// above 0, further faults may be added to the plan. try returns nil if f had nothing to strike. Otherwise it returns
 // the course of the run, which is valid until the next run. The course contains the moments of the run only if watch is
 // set.
 func (g *grower) try(f nemesis.Fault, o *opening, at sim.Time, instants float64, watch bool) (*course, error) {
@@ -33,7 +33,7 @@ func (g *grower) try(f nemesis.Fault, o *opening, at sim.Time, instants float64,
 	return &c, nil
 }
 
-// run performs the run of a plan with the faults of the current branch and, unless it is nil, f.
+// run performs the run of g.plan(f).
 func (g *grower) run(f *nemesis.Fault, watch bool) (scenarios.Result, course, error) {
 	if err := g.ctx.Err(); err != nil {
 		return scenarios.Result{}, course{}, err
@@ -52,7 +52,7 @@ func (g *grower) run(f *nemesis.Fault, watch bool) (scenarios.Result, course, er
 	return result, course{g.moments, g.settles, result.History.Events, result.Digest, result.Sent}, nil
 }
 
-// plan returns a plan with the faults of the current branch and, unless it is nil, f.
+// plan returns a plan with the faults of the current branch, and with f if f is not nil.
 func (g *grower) plan(f *nemesis.Fault) nemesis.Plan {
 	s := g.v.Assignments[g.assignment].Scenario
 	plan := nemesis.Plan{Scenario: s.Name, Seed: g.v.Options.Seed, Faults: slices.Concat(s.Faults, g.faults)}
@@ -70,7 +70,7 @@ func (g *grower) see(m sim.Moment) {
 	g.moments = append(g.moments, m)
 }
 
-// judge counts the verdicts on the promised laws in a run, and stores the first violation of a promise.
+// judge checks the promised laws in a run and counts the outcomes. It stores the first violation of a promise.
 func (g *grower) judge(r scenarios.Result, stands float64) {
 	g.Schedules++
 	g.Stands += stands
@@ -86,8 +86,9 @@ func (g *grower) judge(r scenarios.Result, stands float64) {
 	}
 }
 
-// newStory reports whether a further fault should be added to the plan of this run. It should be added if no other end
-// time of the same fault at the same place has led to the same sequence of events, or if Options.AllEnds is set.
+// newStory reports whether a further fault should be added to the plan of this run. This is the case if the sequence of
+// events has not occurred before (with another end time of the same fault at the same place), or if Options.AllEnds is
+// set.
 func (g *grower) newStory(events []history.Event) bool {
 	if g.v.Options.AllEnds {
 		return true
@@ -100,8 +101,8 @@ func (g *grower) newStory(events []history.Event) bool {
 	return true
 }
 
-// storyOf returns the sequence of events recorded by each process, and the order in which all processes entered and
-// left sections, as text. It omits times and faults.
+// storyOf returns a text that contains the sequence of events recorded by each process, and the order in which all
+// processes entered and left sections. It omits times and faults.
 func storyOf(events []history.Event) string {
 	var processes []history.Process
 	lines := map[history.Process]*strings.Builder{}

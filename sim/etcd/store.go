@@ -114,7 +114,7 @@ func (s *store) put(revision int64, o *Op, owner history.Attempt) *keyValue {
 	return k
 }
 
-// remove deletes the keys with the indexes [from, to).
+// remove deletes the keys whose indexes are in [from, to).
 func (s *store) remove(revision int64, from, to int) {
 	for i := from; i < to; i++ {
 		s.changes = append(s.changes,
@@ -123,8 +123,8 @@ func (s *store) remove(revision int64, from, to int) {
 	s.keys = slices.Delete(s.keys, from, to)
 }
 
-// query executes a range. It returns the number of keys in the range and, in the requested order, the requested keys.
-// hasMore reports whether the limit has left some keys out.
+// query executes a range. count is the number of keys in the range, and found contains the requested keys in the
+// requested order. hasMore reports whether the limit has left some keys out.
 func (s *store) query(o *Op) (count int, found []*keyValue, hasMore bool) {
 	keys := s.keys
 	if o.Revision > 0 {

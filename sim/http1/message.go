@@ -23,8 +23,7 @@ func (r *Request) Args() []string {
 	return []string{Word, r.Method, r.URI, r.ContentType, r.Accept, r.Body}
 }
 
-// Read decodes the Request in the arguments of a simulated request. ok is false if the arguments do not contain a
-// Request.
+// Read decodes the Request in the arguments of a simulated request. ok is false if there is none.
 func Read(args []string) (r Request, ok bool) {
 	if len(args) != 6 || args[0] != Word {
 		return r, false
@@ -52,7 +51,7 @@ func Reply(code int, body []byte, fields ...string) []byte {
 	return append([]byte(head+"\r\n"), body...)
 }
 
-// fieldsOf returns the header fields by name, in lower case. It returns nil if any line is not a header field.
+// fieldsOf returns the header fields by their names in lower case. It returns nil if any line is not a header field.
 func fieldsOf(lines []string) map[string]string {
 	fields := map[string]string{}
 	for _, line := range lines {

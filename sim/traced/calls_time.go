@@ -27,12 +27,12 @@ const latest = 1 << 62 / 1_000_000_000 * 1_000_000_000
 // farthest is the longest wait in ns, about 29 years.
 const farthest = 1 << 60 / 1_250_000_000 * 1_000_000_000
 
-// relative returns the block of a thread that waits for d ns.
+// relative returns a block that ends after d ns.
 func (t *thread) relative(d int64) block {
 	return block{timed: true, at: t.p.clock.advance(t.p.m.now) + min(d, farthest)}
 }
 
-// absolute returns the block of a thread that waits until a clock shows the given time.
+// absolute returns a block that ends when a clock shows the given time.
 func absolute(wall bool, at int64) block {
 	if !wall {
 		at -= uptime
@@ -136,7 +136,7 @@ func (t *thread) sysinfo() outcome {
 	return t.gives(0)
 }
 
-// sleeps makes a thread sleep until the end of the given block.
+// sleeps makes a thread sleep until the given block ends.
 func (t *thread) sleeps(b block) outcome {
 	b.ready = func(bool) bool {
 		t.finish(0)

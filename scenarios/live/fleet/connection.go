@@ -190,7 +190,7 @@ func (p *Port) forget(e *end) {
 	p.ends = slices.DeleteFunc(p.ends, func(o *end) bool { return o == e })
 }
 
-// started handles a start of the server. ready is closed once its process accepts connections. The process does not
+// started is called when the server starts. ready is closed once its process accepts connections. The process does not
 // know about connections of the previous process.
 func (p *Port) started(h sim.Host, ready <-chan struct{}) {
 	if p == nil {
@@ -225,7 +225,7 @@ func (p *Port) powerOff() {
 	}
 }
 
-// drain sends to the other servers everything that the process has written so far.
+// drain sends everything that the process has written so far to the other servers.
 func (p *Port) drain() {
 	if p == nil {
 		return

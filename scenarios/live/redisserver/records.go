@@ -21,8 +21,8 @@ type records struct {
 	lost    history.Why     // why some data from before the last stop may be gone
 	guess   history.Attempt // the attempt whose request was pending at the last stop
 	past    *past
-	// operator is the reason to record for the effects of an operator's command. It is set only while these effects are
-	// recorded.
+	// operator is the reason that is recorded for the effects of an operator's command. It is set only while these
+	// effects are recorded.
 	operator history.Why
 	held     map[store.Title]bool // for a deposed master: the keys and members that existed when it was deposed
 	noted    func(t store.Title, why history.Why)
@@ -35,7 +35,7 @@ func (r *records) open(replica bool, g *group) {
 	r.noted = func(t store.Title, why history.Why) { g.lost[t] = why }
 }
 
-// server is the server of the keyspace. The keyspace calls its methods.
+// server is what the keyspace regards as its server: it calls the methods below.
 type server struct{ r *records }
 
 func (s server) Replica() bool        { return s.r.replica }
@@ -88,9 +88,9 @@ type story struct {
 	set      bool // fields were set (an increment does not change the owner of a field)
 }
 
-// note records the effects of an attempt's request. It finds them in the server's notices about keys and in the present
-// state of the keys. commands are the commands that the client has sent (one, or a transaction), and sent is the time
-// of sending. note reports whether there were any effects.
+// note records the effects of an attempt's request. It finds them in the server's notices about keys (said) and in the
+// present state of the keys. commands contains the one command that the client sent, or the commands of its
+// transaction. sent is the time at which the client sent them. note reports whether there were any effects.
 func (r *records) note(wall int64, attempt history.Attempt, sent history.Time, commands [][]string, said []notice,
 	keys []store.Key) bool {
 	if len(said) == 0 {
@@ -175,7 +175,7 @@ func deadlineIn(name string, commands [][]string) (when int64, found bool) {
 }
 
 // handOn records that a key is now a copy of another key, with the same owners. If the source was set to a new value
-// after the keys were last read, this value is unknown, and the copy is marked as replaced like the source.
+// after the keys were last read, that value is unknown, and the copy is marked as replaced, just as the source is.
 func (r *records) handOn(to, from string, stories map[string]*story, keys []store.Key) {
 	source, s := r.data.Peek(from), stories[from]
 	if s == nil {
@@ -271,9 +271,9 @@ func (r *records) settleMembers(k *store.Key, was *store.Entry, s *story, comman
 	d.Settle(k.Name, c)
 }
 
-// survivors returns the members that remained when the members with the lowest scores were removed, with their previous
-// scores. A member remained if its previous score was at least the lowest of the scores that are unchanged; its own
-// score may have changed since then.
+// survivors is called after the members with the lowest scores have been removed. It returns the members that remained,
+// with their previous scores. A member remained if its previous score is at least the lowest score that has not
+// changed; its own score may have changed since then.
 func survivors(had map[string]string, now []store.Member) (left []store.Member) {
 	lowest := math.Inf(1)
 	for _, m := range now {
@@ -322,7 +322,7 @@ func namedFields(key string, commands [][]string) (names []string) {
 	return names
 }
 
-// survey compares the given keys with the records, and records the differences.
+// survey compares the given keys with the previous state in r, and records the differences.
 func (r *records) survey(wall int64, keys []store.Key) {
 	d := r.data
 	before := r.standing()
@@ -355,7 +355,7 @@ func (r *records) lose(h *store.Holding) {
 	r.data.Record(h.Gone(why))
 }
 
-// find records a value that the records did not contain before.
+// find records a value that did not exist before, as far as r knows.
 func (r *records) find(h *store.Holding, guessed map[store.Title]bool) {
 	set := history.Event{F: history.KeySet, Lock: history.Lock(h.Name), Member: h.Member, Of: h.Owner,
 		Until: r.data.Until(h.Deadline)}
@@ -442,7 +442,6 @@ func (p *past) note(h store.Holding, of history.Attempt) {
 	}
 }
 
-// withoutDeadline returns a holding without its deadline.
 func withoutDeadline(h store.Holding) store.Holding {
 	h.Deadline, h.Ended = 0, true // Ended marks the result: no recorded holding has both values
 	return h
