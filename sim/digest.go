@@ -14,8 +14,8 @@ func (d *Digest) word(w uint64) { *d = Digest(fold(uint64(*d), w)) }
 
 func (d *Digest) text(s string) { *d = Digest(hashString(uint64(*d), s)) }
 
-// digestText adds to the digest a value or text that a client or server has sent. With Options.Nameless, it adds a
-// number in place of the text; equal texts get equal numbers.
+// digestText adds a value or text that a client or server has sent to the digest. With Options.Nameless, it adds a
+// number instead of the text; equal texts have equal numbers.
 func (w *World) digestText(s string) {
 	if w.texts == nil {
 		w.digest.text(s)
@@ -29,7 +29,7 @@ func (w *World) digestText(s string) {
 	w.digest.word(n)
 }
 
-// digestReply adds to the digest the bytes of a server's reply.
+// digestReply adds the bytes of a server's reply to the digest.
 func (w *World) digestReply(b []byte) {
 	if w.texts == nil {
 		w.digest.text(string(b))
@@ -40,7 +40,7 @@ func (w *World) digestReply(b []byte) {
 	}
 }
 
-// digestRecord adds a recorded event of the history to the digest.
+// digestRecord adds an event of the history to the digest.
 func (w *World) digestRecord(e *history.Event) {
 	d := &w.digest
 	d.word(uint64(e.Time)<<8 | uint64(e.Type))

@@ -20,8 +20,8 @@ type token struct {
 }
 
 // tokensOf lists the grants of a lock that have a token, in the order in which their acquires returned. If sure is
-// true, the fields asked and ok of each element are the earliest possible time of the request and the latest possible
-// time of the return. Otherwise, they are the latest and the earliest.
+// true, the field asked of each element is the earliest possible time of the request, and ok is the latest possible
+// time of the return. If sure is false, asked is the latest possible time, and ok the earliest.
 func tokensOf(t *trace.Trace, l *trace.LockTrace, sure bool) (all []token) {
 	for _, n := range l.Grants {
 		g := &t.Grants[n]
@@ -58,9 +58,9 @@ func (h *highest) add(x *token) {
 	}
 }
 
-// wentBack finds a grant with a lower token than an earlier grant to another process. The earlier grant had already
-// returned when this grant was requested. If sure is true, the order of the two grants is certain. Otherwise, it is
-// possible.
+// wentBack finds a grant with a lower token than an earlier grant to another process. An earlier grant is one that had
+// already returned when this grant was requested. If sure is true, the order of the two grants is certain. Otherwise,
+// it is only possible.
 func wentBack(all []token, sure bool) (a, b *token) {
 	before := make([]highest, 1, len(all)+1)
 	for i := range all {
@@ -82,8 +82,8 @@ func wentBack(all []token, sure bool) (a, b *token) {
 	return nil, nil
 }
 
-// TokensWentBack finds two grants of a lock such that, whatever the true clock errors are, the later grant has the
-// lower token. It returns nil if there are none.
+// TokensWentBack finds two grants of a lock where the later grant certainly has the lower token, whatever the true
+// clock errors are. It returns nil if there are none.
 func TokensWentBack(t *trace.Trace, l *trace.LockTrace) (a, b *trace.Grant) {
 	if x, y := wentBack(tokensOf(t, l, true), true); y != nil {
 		return x.grant, y.grant
@@ -104,9 +104,10 @@ func Tokens(t *trace.Trace, violated bool, _ int) string {
 }
 
 // Effects explains why it is uncertain whether the resource accepted a request of a superseded holder, or whether an
-// update was lost. It returns "" if this is certain. The resource orders its records by its own clock. It may be
-// uncertain which of two grants is the later one. If clients report their reads and writes, the order of these may be
-// uncertain too. It may also be uncertain what a client read after its record had ended.
+// update was lost. It returns "" if this is certain. There are several possible reasons, because the resource orders
+// its records by its own clock. It may be uncertain which of two grants is the later one. If clients report their reads
+// and writes, the order of these may be uncertain too. It may also be uncertain what a client read after its record had
+// ended.
 func Effects(t *trace.Trace, violated bool, _ int) string {
 	if why := missing(t); why != "" {
 		return why
@@ -202,7 +203,7 @@ func missing(t *trace.Trace) string {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *history.Event) int { return cmp.Compare(a.Time, b.Time) })
-	// for each lock, the times that clients report and the times that the resource reports
+	// the times of each lock: those that clients report and those that the resource reports
 	seen := make(map[history.Lock]*[2]lastTimes)
 	for _, e := range list {
 		own, other := 0, 1

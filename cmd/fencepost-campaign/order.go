@@ -27,7 +27,7 @@ type order struct {
 	Entries []entry `json:"entries"` // at least one; they run one after the other
 }
 
-// entry is one thing that a campaign runs, such as a scenario.
+// entry is an item that a campaign runs, such as a scenario.
 type entry struct {
 	Kind string `json:"kind"` // the name of a kind in kinds
 	Name string `json:"name"` // unique within the order
@@ -159,7 +159,6 @@ func (j *job) open(ctx context.Context, e entry) (subject, error) {
 	return k.open(e, content)
 }
 
-// sumOf returns the SHA-256 sum of a test binary, in hex.
 func sumOf(content []byte) string {
 	sum := sha256.Sum256(content)
 	return hex.EncodeToString(sum[:])
@@ -175,9 +174,9 @@ func binaries(entries []entry, files map[string][]byte) (sums []string) {
 	return sums
 }
 
-// prove runs the probes of all entries again with this program. A probe is a run whose result was stored when the
-// campaign was created, perhaps by another program. prove returns an error for the first probe whose result now
-// differs.
+// prove checks that this program gives the same results as the program that created the campaign. It repeats the probes
+// of all entries, which are runs whose results were stored when the campaign was created. It returns an error for the
+// first probe whose result differs.
 func (j *job) prove() error {
 	for i, e := range j.order.Entries {
 		var seeds []uint64
@@ -198,7 +197,6 @@ func (j *job) prove() error {
 	return nil
 }
 
-// close releases the resources of the subjects.
 func (j *job) close() {
 	for _, s := range j.subjects {
 		s.close()
@@ -220,20 +218,20 @@ func (j *job) search(ctx context.Context, d *queue.Director) error {
 	return nil
 }
 
-// staged performs the stages of one entry. It puts the name of the entry in front of the names of the stages.
+// staged performs the stages of one entry. It prefixes the names of the stages with the name of the entry.
 type staged struct {
 	*queue.Director
 	entry string
 }
 
-// Do performs a stage, under its longer name.
+// Do performs a stage. It adds the name of the entry to the name of the stage.
 func (h *staged) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part) error) error {
 	s.Name = h.entry + between + s.Name
 	return h.Director.Do(ctx, s, take)
 }
 
-// whole is a campaign.Hands for searches that need complete stages. If some results of a stage are missing, it ends the
-// search as if it were interrupted.
+// whole implements campaign.Hands for searches that need complete stages. If some results of a stage are missing, it
+// interrupts the search.
 type whole struct {
 	*staged
 	end context.CancelFunc

@@ -33,10 +33,10 @@ func inline(page string) iter.Seq2[string, string] {
 	}
 }
 
-// Protect calls the given function, which writes a page, and adds a content security policy to this page. The policy
-// allows a browser to use only the scripts and styles that the page contains now, and to load nothing. It identifies
-// the scripts and styles by their hashes (Content Security Policy Level 3, 2.3.1). Unprintable characters are replaced
-// with escapes. Errors come from the given function or from w.
+// Protect calls write to write a page, and adds a content security policy to the page. The policy allows a browser to
+// use only the scripts and styles that the page contains now, and to load nothing. It identifies the scripts and styles
+// by their hashes (Content Security Policy Level 3, 2.3.1). Unprintable characters are replaced with escapes. Errors
+// come from write or from w.
 func Protect(w io.Writer, write func(io.Writer) error) error {
 	var page strings.Builder
 	if err := write(&page); err != nil {
@@ -45,8 +45,8 @@ func Protect(w io.Writer, write func(io.Writer) error) error {
 	return protect(w, page.String(), "")
 }
 
-// protect is like Protect, but appends additional directives to the page's content security policy, which allow the
-// page to do more. Errors come from w.
+// protect is like Protect, but takes the page as a string and appends additional directives to its content security
+// policy. These directives can allow the page to do more. Errors come from w.
 func protect(w io.Writer, page, directives string) error {
 	text := history.Printable(page)
 	sums := map[string][]string{}

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// quit makes a worker dump its goroutines and end. Go does not show the calls of a goroutine that is running, except on
-// the thread that receives the signal. Therefore quit sends the signal to the running thread.
+// quit makes a worker dump its goroutines and end. Go shows the stack of a running goroutine only if it runs on the
+// thread that receives the signal. Therefore quit sends the signal to the running thread.
 func quit(worker *os.Process) error {
 	thread := busiest(worker.Pid)
 	if thread == 0 {

@@ -85,8 +85,8 @@ func (e *entry) shown() string {
 	return version
 }
 
-// schedules returns the number of schedules in all families, as the table shows it: with a space before it, or "" if
-// the row has no result.
+// schedules returns the number of schedules in all families, preceded by a space. It returns "" if the row has no
+// result.
 func (e *entry) schedules() string {
 	if e.result == nil {
 		return ""
@@ -125,7 +125,7 @@ func (e *entry) live(file string) string {
 		"'"
 }
 
-// runAimed returns the command that performs the run with the hand-written fault of index n.
+// runAimed returns the command that performs the run with the hand-written fault at index n.
 func (e *entry) runAimed(n int) string {
 	file, _ := e.AimedScenario(n)
 	return "fencepost run scenarios/scoreboard/" + e.Folder() + "/" + file + " --client '" + e.Client + "'"

@@ -87,7 +87,7 @@ func faultKeys(i int, f *nemesis.Fault) []*Key {
 	return keys
 }
 
-// set assigns n to the field of a fault to which the key refers.
+// set assigns n to the field that the key refers to.
 func (k *Key) set(faults []variedFault, n int64) {
 	f := &faults[k.fault-1]
 	k.field.set(&f.Fault, n)

@@ -18,7 +18,7 @@ type Member struct {
 	machine Machine
 	config  Config
 
-	// The fields below are kept when the process ends.
+	// The fields below survive the end of the process.
 	disk     *raft.MemoryStorage
 	lives    uint64
 	excluded bool          // its disk was lost, and there are other members
@@ -50,7 +50,7 @@ func (m *Member) reset(c Config) {
 	m.endLife()
 }
 
-// endLife drops everything that the process has in memory.
+// endLife discards everything that the process has in memory.
 func (m *Member) endLife() {
 	m.host, m.node = nil, nil
 	m.term, m.lead, m.leading, m.led, m.applied, m.reigned = 0, 0, false, false, 0, 0
@@ -209,8 +209,8 @@ func (m *Member) Fault(f sim.ServerFault) {
 	}
 }
 
-// Stop stops the member. The only data that is lost is data that is being written at this moment. With
-// sim.LoseAllState, the member also loses its membership or, if it is the only member, all data.
+// Stop stops the member. Only data that is just being written is lost. With sim.LoseAllState, the member also loses its
+// membership or, if it is the only member, all data.
 func (m *Member) Stop(how sim.Stop) {
 	if how == sim.LoseAllState {
 		m.emptied = m.Alone()

@@ -7,7 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// replay applies effects in order, when a node loads its append-only file or receives effects from its master.
+// replay applies effects in order. It is used when a node loads its append-only file, and when it receives effects from
+// its master.
 //
 // Invariant: no key is hidden during the replay. Effects apply to a key even if it has expired according to the clock.
 // Otherwise a DEL would not find the expired key. The old key could then reappear later, in place of a key that was set
@@ -28,7 +29,7 @@ func (n *Node) replay(list []store.Effect) {
 // replaying reports whether effects are being replayed. Nothing expires during that time.
 func (n *Node) replaying() bool { return n.data.Loading || n.repl.applying }
 
-// hooks is a Node that implements [store.Server], the methods that the data of a node calls.
+// hooks is a Node with the methods that the node's data calls (see [store.Server]).
 type hooks Node
 
 func (h *hooks) Replica() bool    { return h.repl.master != "" }
@@ -114,9 +115,9 @@ func (n *Node) compare() {
 	}
 }
 
-// compareWith hides keys that have expired. It also records how the data differs from what existed before, according to
-// the records. If a key is gone and its deadline has passed, the key is recorded as expired. A key with another value,
-// owner or deadline is recorded as gone and set again.
+// compareWith hides keys that have expired. It also records how the data differs from the recorded data (before). If a
+// key is gone and its deadline has passed, the key is recorded as expired. A key with another value, owner or deadline
+// is recorded as gone and set again.
 func (n *Node) compareWith(before []store.Holding, lost history.Why) {
 	n.data.Quietly(n.data.ExpireDue) // without records, because these depend on what existed before
 	store.Pair(before, n.data.Snapshot().Holdings(), func(old, now *store.Holding) {
@@ -125,8 +126,8 @@ func (n *Node) compareWith(before []store.Holding, lost history.Why) {
 	n.data.NoteEnds()
 }
 
-// compareOne does the work of compareWith for a single key or member. If the key or member was missing in the old data,
-// before is nil. If it is missing in the new data, after is nil.
+// compareOne is compareWith for a single key or member. before is nil if the key or member was missing in the old data.
+// after is nil if it is missing in the new data.
 func (n *Node) compareOne(before, after *store.Holding, lost history.Why) {
 	if before != nil && before.Ended {
 		before = nil

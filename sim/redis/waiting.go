@@ -36,14 +36,14 @@ type blocked struct {
 	aof    bool   // the request is a WAITAOF
 	local  int64  // for WAITAOF: 1 if the write must be on the node's own disk, and otherwise 0
 
-	// The fields below are used for a pop from lists. As soon as one of the lists named in keys has an element, pop is
-	// called with the name of that list. It takes the element and replies.
+	// The fields below are used for a command that pops from lists. As soon as one of the lists named in keys has an
+	// element, pop is called with the name of that list. It takes the element and replies.
 	keys []string
 	pop  func(name string)
 }
 
-// mayBlock reports whether any request may have to wait. If so, every request must be checked, because it or an earlier
-// request on the same connection may wait.
+// mayBlock reports whether any request may have to wait. If so, every request must be checked, because it may have to
+// wait itself, or behind an earlier request on the same connection.
 func (n *Node) mayBlock() bool { return n.repl.involved || n.block != nil || len(n.waiting) > 0 }
 
 func (n *Node) endBlocking() {
@@ -131,7 +131,7 @@ func (n *Node) admit(r *sim.Incoming) {
 	n.conclude(r, c, before)
 }
 
-// conclude is called after a request was executed. It sends the reply or makes the connection wait. offset is the
+// conclude is called after a request has been executed. It sends the reply or makes the connection wait. offset is the
 // replication offset at which the request began.
 func (n *Node) conclude(r *sim.Incoming, c *connection, offset int64) {
 	b := n.block
@@ -173,7 +173,7 @@ func (n *Node) limitAgain() {
 	}
 }
 
-// release answers the waiting requests that the callback selects, in the order in which they would time out.
+// release answers the waiting requests for which over returns true, in the order in which they would time out.
 func (n *Node) release(over func(*blocked) bool) {
 	list := slices.DeleteFunc(slices.Clone(n.waiting), func(b *blocked) bool { return !over(b) })
 	slices.SortStableFunc(list, func(a, b *blocked) int { return cmp.Compare(a.until, b.until) })
@@ -198,8 +198,8 @@ func (n *Node) waitedFor(b *blocked) []byte {
 	return w.Out
 }
 
-// acknowledged answers the requests for which enough replicas have sent an acknowledgment, and the requests that waited
-// for an fsync that has now ended.
+// acknowledged answers the requests for which enough replicas have now sent an acknowledgment, and the requests that
+// waited for an fsync that has just ended.
 func (n *Node) acknowledged() {
 	if len(n.waiting) > 0 {
 		n.release(n.hasEnough)
@@ -233,8 +233,8 @@ func (n *Node) unblockAll(reply string) {
 	}
 }
 
-// unblock answers a request that has waited. The function proceed later executes the requests that arrived behind it on
-// the connection.
+// unblock answers a request that has waited. It leaves the requests that arrived behind it on the connection to
+// proceed.
 func (n *Node) unblock(b *blocked, reply []byte) {
 	n.hold(b.r, reply)
 	n.leaveLine(b)
@@ -246,8 +246,8 @@ func (n *Node) leaveLine(b *blocked) {
 	n.released = append(n.released, b.c)
 }
 
-// proceed serves the clients that wait for lists that have been created. It also executes requests that arrived behind
-// a waiting request, once that request no longer waits. It repeats these steps until nothing is left to do.
+// proceed serves the clients that are waiting for lists that now exist. It also executes requests that arrived behind a
+// waiting request, once that request no longer waits. It repeats these steps until nothing is left to do.
 func (n *Node) proceed() {
 	if n.proceeding {
 		return

@@ -91,7 +91,8 @@ func (s *Server) heal(ctx context.Context, why error, pause time.Duration) {
 	}
 }
 
-// trouble returns the notice that messages are not stored, with the place and the reason.
+// trouble returns the notice that messages are not stored. It says where they should have been stored, and why that
+// failed.
 func (s *Server) trouble(err error) string {
 	folder := s.options.Folder
 	if full, err := filepath.Abs(folder); err == nil {

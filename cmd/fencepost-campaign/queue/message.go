@@ -35,7 +35,7 @@ func partSum(subject string, h nats.Header, data []byte) string {
 	return sumOf(append([]byte(text), data...))
 }
 
-// whole returns an error unless a message that contains a result is exactly what the worker wrote.
+// whole checks that a message that contains a result is exactly what the worker wrote.
 func whole(m *jetstream.RawStreamMsg) error {
 	if m.Header.Get(headerSum) != partSum(m.Subject, m.Header, m.Data) {
 		return errors.New("it is damaged: its checksum does not match its content")
@@ -208,7 +208,7 @@ type ending struct {
 	Counted covered `json:"counted"` // the positions that had been counted
 }
 
-// declared is a stage in the form in which it is stored under its key.
+// declared is a stage as it is stored under its key.
 type declared struct {
 	campaign.Stage
 	Object string `json:"object,omitempty"` // the object that contains the specification, if it is large

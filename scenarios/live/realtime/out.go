@@ -60,8 +60,8 @@ func (w *Out) Reset() {
 	w.more.Signal()
 }
 
-// Run writes until the socket is closed. It drops bytes that cannot be written, because the reader sees the end of the
-// connection.
+// Run writes until the socket is closed. If a write fails, Run discards the bytes; the other end sees that the
+// connection has ended.
 func (w *Out) Run() {
 	var writing []byte
 	for {

@@ -35,7 +35,7 @@ func (r *records) open(replica bool, g *group) {
 	r.noted = func(t store.Title, why history.Why) { g.lost[t] = why }
 }
 
-// server is what the keyspace regards as its server: it calls the methods below.
+// server is the [store.Server] of the keyspace.
 type server struct{ r *records }
 
 func (s server) Replica() bool        { return s.r.replica }

@@ -54,9 +54,9 @@ func (c *callers) Recorded(e *history.Event) {
 }
 
 // caller is a client. It decides to which attempt each call belongs. A call about a lease belongs to the attempt to
-// which the lease was granted. A call that deletes a key of the client belongs to the attempt that put the key, because
-// a session may use a key that an earlier attempt of the same client has put. All other calls belong to the latest
-// attempt.
+// which the lease was granted. A call that deletes one of the client's keys belongs to the attempt that put the key,
+// which may not be the latest one, because a session may use a key of an earlier attempt. All other calls belong to the
+// latest attempt.
 type caller struct {
 	attempt history.Attempt
 	since   sim.Time
