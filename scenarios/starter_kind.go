@@ -2,8 +2,8 @@ package scenarios
 
 import "github.com/fencepost-sim/fencepost/scenarios/locks"
 
-// Kind is a lock for which there is a starter file. It is a protocol, or a protocol with settings that make it another
-// kind of lock.
+// Kind is a lock for which there is a starter file. It is a protocol, with its default settings or with settings that
+// make it a different lock.
 type Kind struct {
 	Name string
 	Text string // what it is, as a phrase that begins in lower case and has no period
@@ -39,8 +39,8 @@ func Kinds() (all []*Kind) {
 				"lock.wait.replicas": "1", "lock.wait.timeout": "100ms"}},
 	)
 	for _, k := range all {
-		// Without the check of the elapsed time, a client counts its lease from a late reply in about one of five
-		// hundred runs. Its lease then overlaps the next lease.
+		// If the client does not check the elapsed time, its lease begins with a late reply in about one run in five
+		// hundred, and then overlaps the next lease.
 		if s := k.Lock.Setting("elapsed-check"); s != nil && s.Depends != "" {
 			k.set["lock.elapsed-check"] = "on"
 		}

@@ -48,7 +48,7 @@ type Options struct {
 	Header history.Header
 }
 
-// Recorder writes a history. It is safe for concurrent use by several goroutines. A nil Recorder records nothing.
+// Recorder writes a history. It is safe for concurrent use by multiple goroutines. A nil Recorder records nothing.
 type Recorder struct {
 	process history.Process
 	start   int64     // time at which the recording started, in ns since 1970
@@ -64,8 +64,8 @@ type Recorder struct {
 	grant    history.Grant
 }
 
-// Create creates a file and records into it. It returns an error if the file already exists, so that the record of
-// another service is never overwritten or continued.
+// Create creates a file and records into it. It returns an error if the file already exists, so that a Recorder never
+// overwrites the record of another service or appends to it.
 func Create(path string, o Options) (*Recorder, error) {
 	f, err := safefile.Create(path, 0o644)
 	if err != nil {
@@ -142,8 +142,11 @@ func (r *Recorder) Close() error {
 	return err
 }
 
-// Record writes any other event: a request that the protected resource accepted or refused (apply), a client's read or
-// write, or a change of a server's key (key-set, key-gone; the attempt is the one whose Name is the key's value).
+// Record writes any other event:
+//   - a request that the protected resource accepted or refused (apply)
+//   - a read or write of a client
+//   - a change of a server's key (key-set, key-gone), with the attempt whose Name is the key's value
+//
 // Record sets the event's index and time. It sets the process if the event has none. The times of the event's grant
 // must be in Unix time. If a history is not allowed to contain the event, Record returns an error and writes nothing.
 func (r *Recorder) Record(e history.Event) error {

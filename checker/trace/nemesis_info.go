@@ -8,8 +8,8 @@ import (
 )
 
 // endings maps the word with which Jepsen's nemesis begins a fault to the words that end it. The nemesis reports every
-// action as info twice: when the action begins and when it has finished. A fault that begins with "start-WHAT" ends
-// with "stop-WHAT".
+// action twice, when it begins and when it has finished, both times in an event of type info. A fault that begins with
+// "start-WHAT" ends with "stop-WHAT".
 var endings = map[string][]string{
 	"start":     {"stop"},
 	"kill":      {"start", "restart"},
@@ -27,7 +27,7 @@ func endsOf(f history.F) []string {
 	return endings[string(f)]
 }
 
-// report is the latest fault of one kind that a nemesis reported as info.
+// report is the latest fault of one kind that a nemesis reported in events of type info.
 type report struct {
 	kind  history.F
 	ends  []string
@@ -35,8 +35,8 @@ type report struct {
 	over  bool
 }
 
-// reported records a fault that the nemesis reports as info. It ignores the second report of the fault's beginning. The
-// fault ends at the last report of its end.
+// reported records a fault that the nemesis reports in events of type info. It ignores the second report of the fault's
+// beginning. The fault ends at the last report of its end.
 func (t *Trace) reported(i int, e *history.Event) {
 	ended := false
 	for n := range t.reports {

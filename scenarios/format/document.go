@@ -36,8 +36,8 @@ type entry struct {
 	value tree
 }
 
-// ParseDocument parses text that consists of plain YAML mappings, lists and scalars. path names the text in errors,
-// which are of type *Error.
+// ParseDocument parses text that consists of plain YAML mappings, lists and scalars. Errors refer to the text as path,
+// and are of type *Error.
 func ParseDocument(path string, text []byte) (*Document, error) {
 	r, body, err := Read(path, text)
 	if err != nil {
@@ -149,8 +149,8 @@ func (t *tree) child(key string) *tree {
 	return nil
 }
 
-// Set writes a scalar at a path. It creates the mappings on the path that do not exist yet. If the path contains a
-// scalar such as none, a mapping may replace it. List entries on the path must exist.
+// Set writes a scalar at a path. It creates the mappings on the path that do not exist yet. If there is a scalar on the
+// path, such as none, a mapping may replace it. List entries on the path must exist.
 func (d *Document) Set(path, scalar string) { d.put(path, tree{scalar: scalar}) }
 
 // SetList writes a list of scalars at a path, in the same way as Set.
@@ -293,9 +293,8 @@ func (t *tree) flow() string {
 	}
 }
 
-// Quoted returns a scalar as YAML text. It adds quotes if YAML would otherwise read the scalar as something else. The
-// Boolean argument says whether the text will be between { } or [ ]. Quoted prefers single quotes, which need no
-// escapes.
+// Quoted returns a scalar as YAML text. It adds quotes if YAML would otherwise read the scalar as something else.
+// inside says whether the text will be between { } or [ ]. Quoted prefers single quotes, which need no escapes.
 func Quoted(s string, inside bool) string {
 	plain := s != "" && s == strings.TrimSpace(s) && !strings.ContainsAny(s[:1], "-?:,[]{}#&*!|>'\"%@`\\") &&
 		!strings.Contains(s, ": ") && !strings.Contains(s, " #") && !strings.HasSuffix(s, ":") &&

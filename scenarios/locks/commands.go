@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// These are the Lua scripts, exactly as the published documents print them.
+// These Lua scripts are exactly as published.
 const (
 	// releaseScript deletes the key if it still has the owner's value (Sanfilippo, "Distributed locks with Redis").
 	releaseScript = `if redis.call("get",KEYS[1]) == ARGV[1] then
@@ -35,7 +35,7 @@ func releaseArgs(key history.Lock, value string) []string {
 	return []string{"EVAL", releaseScript, "1", string(key), value}
 }
 
-// args returns the request that an extension of this mode sends.
+// args returns the request that a client in this mode sends to extend the lock.
 func (m ExtendMode) args(key history.Lock, value, millis string) []string {
 	switch m {
 	case ExtendCAS:
@@ -84,7 +84,8 @@ func (w *Wait) counted() (masters, replicas int) {
 	return 0, w.Replicas
 }
 
-// ForReplicas returns the number of replicas that must have the write before the client counts the lock as acquired.
+// ForReplicas returns the number of replicas that must have received the write before the client counts the lock as
+// acquired.
 func (w *Wait) ForReplicas() int {
 	_, replicas := w.counted()
 	return replicas
@@ -99,8 +100,7 @@ func (w *Wait) args() []string {
 	return []string{"WAITAOF", strconv.Itoa(masters), strconv.Itoa(replicas), millis(w.Timeout)}
 }
 
-// isSatisfiedBy reports whether, according to the reply to WAIT or WAITAOF, as many servers have acknowledged the
-// writes as the client requires.
+// isSatisfiedBy reports whether enough servers have acknowledged the writes, according to the reply to WAIT or WAITAOF.
 func (w *Wait) isSatisfiedBy(r *sim.Reply) bool {
 	if w.Fsync == NoDisks {
 		n, _ := r.Int()

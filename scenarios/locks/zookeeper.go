@@ -83,8 +83,8 @@ func refusedOfZooKeeper(c *Config, _ int) (list []Refusal) {
 	return list
 }
 
-// badPath returns a function that explains why a name is not allowed and suggests another name. The explanation says
-// what kind of object is being named. No part of a path may be empty, "." or "..". ZooKeeper refuses such a path
+// badPath returns a function that explains why a name is not allowed and suggests another name. object says what kind
+// of object is being named. No part of a path may be empty, "." or "..". ZooKeeper refuses such a path
 // (PathUtils.validatePath), and an HTTP server in Go redirects its clients to another path.
 func badPath(object string) func(name history.Lock) (problem, right string) {
 	return func(name history.Lock) (problem, right string) { return badPathOf(object, name) }
@@ -110,9 +110,9 @@ type zooKeeperConfig struct {
 	watch     watching   // default predecessor
 	tokenFrom tokenFrom  // default own-node
 	names     nodeNaming // default marked
-	// checkSession makes a client that finds its own znode again check whether the session that created the znode is
-	// still alive. Without this check, the znode may vanish with that session while the client believes that it holds
-	// the lock (curator 1121). Default: on.
+	// checkSession makes a client that finds its own znode check whether the session that created the znode is still
+	// alive. Without this check, the znode may vanish with that session while the client believes that it holds the
+	// lock (curator 1121). Default: on.
 	checkSession bool
 	listener     listening // what a client does when its connection is suspended; default off
 }
@@ -189,7 +189,7 @@ type zooKeeper struct {
 	client *zookeeper.Client // shared by all locks of the Library
 }
 
-// zooKeeperHold is a Hold with additional data of this protocol.
+// zooKeeperHold is a Hold with the data that only this protocol needs.
 type zooKeeperHold struct {
 	Hold
 	node  znode
@@ -334,7 +334,7 @@ func (l *zooKeeper) enqueue(env sim.Env, h *zooKeeperHold) bool {
 	return true
 }
 
-// unanswered reports whether a request that failed with err may have been carried out.
+// unanswered reports whether the request may have been carried out although it failed with err.
 func unanswered(err error) bool {
 	return err == zookeeper.ConnectionLoss || err == zookeeper.OperationTimeout
 }
@@ -435,8 +435,8 @@ func (l *zooKeeper) admitted(env sim.Env, h *zooKeeperHold, patience time.Durati
 }
 
 // ahead returns the znode that the client should watch: the nearest znode before the client's own that excludes the
-// client, or "" if there is none. If all waiting clients watch the same znode (a herd), it is the lowest one. The
-// second result reports whether the client's own znode still exists.
+// client, or "" if there is none. If all waiting clients watch the same znode (a herd), ahead returns the lowest one
+// instead. there reports whether the client's own znode still exists.
 func (l *zooKeeper) ahead(names []string, h *zooKeeperHold) (before string, there bool) {
 	own, _ := zookeeper.Sequence(h.node.path)
 	number := int64(-1)

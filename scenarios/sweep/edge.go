@@ -15,7 +15,7 @@ type flip[S comparable] struct {
 
 // bisect finds changes of state between two numbers with different states. It halves the gap until the numbers on both
 // sides of a change are at most the given resolution apart. It finds at least one change, but it may miss others,
-// because it does not look between numbers with equal states. stateOf returns the state of a number. If it returns
+// because it does not look between numbers whose states are equal. stateOf returns the state of a number. If it returns
 // false, the number has no state, and the search ends there.
 func bisect[S comparable](lo, hi int64, before, after S, resolution int64, stateOf func(int64) (S, bool)) []flip[S] {
 	if before == after {
@@ -96,9 +96,8 @@ type crossing struct {
 	known      []*Point       // valid points in ascending order: the two ends and the points tried between them
 	tried      []*Point       // points tried between the ends, valid or not
 	blocked    map[int64]bool // values such that the middle of the gap after the value is not a valid scenario
-	// unusual lists the numbers of runs that, at some value, had a different outcome than the first runs at that value.
-	// All values are tried with the same seeds, so these runs are likely to have a different outcome at nearby values,
-	// too.
+	// unusual lists the numbers of the runs that had another outcome than the first runs at the same value. All values
+	// are tried with the same seeds, so these runs are likely to have another outcome at nearby values, too.
 	unusual []int
 }
 
@@ -134,7 +133,7 @@ func (c *crossing) add(o outcome) {
 	}
 }
 
-// try records a point that was tried between the two ends of the interval. It reports whether the point is valid.
+// try records that a point between the two ends of the interval was tried. It reports whether the point is valid.
 func (c *crossing) try(p *Point) bool {
 	c.tried = append(c.tried, p)
 	if p.Problem != "" {
@@ -145,8 +144,8 @@ func (c *crossing) try(p *Point) bool {
 	return true
 }
 
-// step halves the first gap in which the outcome of some law changes. If all such gaps are narrow enough, it performs
-// more runs of a point next to an edge. It reports whether there was something to do.
+// step halves the first gap in which the outcome of a law changes. If all such gaps are narrow enough, it performs more
+// runs of a point next to an edge. It reports whether there was something to do.
 func (c *crossing) step() (moved bool, err error) {
 	for i, p := range c.known[1:] {
 		if before := c.known[i]; c.flips(before, p) && c.wide(before, p) && !c.blocked[c.at(before)] {
@@ -183,7 +182,7 @@ func (c *crossing) halve(i int) error {
 	return nil
 }
 
-// edges returns the edges found, ordered by law. point is the index in the grid of the point before them.
+// edges returns the edges found, ordered by law. point is the grid index of the point before them.
 func (c *crossing) edges(point int) (list []Edge) {
 	for _, law := range c.laws {
 		for i, p := range c.known[1:] {

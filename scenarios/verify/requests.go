@@ -15,8 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// messageOf returns the request at opening o (a place where a fault can start), or the request whose answer is at o.
-// answer is true if o is at the answer. ok is false if o is at neither a request nor an answer.
+// messageOf returns the request at opening o, or the request whose answer is at o. answer is true if o is at the
+// answer. ok is false if o is at neither a request nor an answer.
 func (c *course) messageOf(o *opening) (r *nemesis.Sent, answer, ok bool) {
 	for i := range c.sent {
 		switch r := &c.sent[i]; {
@@ -29,7 +29,7 @@ func (c *course) messageOf(o *opening) (r *nemesis.Sent, answer, ok bool) {
 	return nil, false, false
 }
 
-// named returns those openings (places where a fault can start) that are requests or answers.
+// named returns those elements of all that are requests or answers.
 func (g *grower) named(all []opening) []opening {
 	return slices.DeleteFunc(all, func(o opening) bool {
 		_, _, ok := g.parent.messageOf(&o)
@@ -37,8 +37,8 @@ func (g *grower) named(all []opening) []opening {
 	})
 }
 
-// messageAt returns a trigger that names a message that p sends or receives at an instant. If peer is given, the
-// message is between p and peer. If there are several such messages, the trigger names the last.
+// messageAt returns a trigger for a message that p sends or receives at the given instant. If peer is not empty, the
+// message must be between p and peer. If there are several such messages, the trigger is for the last one.
 func (c *course) messageAt(p, peer sim.ProcessID, at sim.Time) (t nemesis.Trigger, ok bool) {
 	for i := range c.sent {
 		r := &c.sent[i]
@@ -66,8 +66,8 @@ func (c *course) messageAt(p, peer sim.ProcessID, at sim.Time) (t nemesis.Trigge
 	return t, ok
 }
 
-// afterAnswers returns an opening (a place where a fault can start) for each answer to client p after which p sends a
-// message at the same instant. The opening is between the two messages.
+// afterAnswers returns places where a fault can start between two messages: client p has received an answer, and sends
+// its next message at the same instant.
 func (c *course) afterAnswers(p sim.ProcessID) (list []opening) {
 	for i := range c.sent {
 		r := &c.sent[i]
@@ -83,8 +83,7 @@ func (c *course) afterAnswers(p sim.ProcessID) (list []opening) {
 	return list
 }
 
-// placeOnce tries a fault at opening o (a place where it can start): one version of it for each end or size that may
-// lead to a different outcome.
+// placeOnce tries fault f at opening o, with each end or size that may lead to a different outcome.
 func (g *grower) placeOnce(f nemesis.Fault, o *opening) error {
 	p := g.placing(f, o)
 	for _, f := range p.faults {
@@ -104,7 +103,7 @@ func (g *grower) placeOnce(f nemesis.Fault, o *opening) error {
 	return nil
 }
 
-// placing lists the versions of a fault to try at an opening (a place where the fault can start).
+// placing lists the versions of a fault to try at one place in a run.
 type placing struct {
 	*opening
 	faults []nemesis.Fault // faults that follow from the run without them
@@ -113,8 +112,7 @@ type placing struct {
 	lasts  bool            // faults has one element, and shorter versions of it follow from its run
 }
 
-// placing prepares the faults to try at an opening (a place where a fault can start). It derives them from the run
-// without the new fault.
+// placing returns the versions of fault f to try at opening o. It derives them from the run without f.
 func (g *grower) placing(f nemesis.Fault, o *opening) (p *placing) {
 	how := f.Kind.Placement()
 	p = &placing{opening: o, at: o.at}
@@ -158,9 +156,8 @@ func (g *grower) placing(f nemesis.Fault, o *opening) (p *placing) {
 	return p
 }
 
-// trigger makes f strike at the opening of p (the place where the fault starts). If the opening is an interval and the
-// target sends or receives messages at the instant before it, f strikes right after the last of these messages that a
-// trigger can name.
+// trigger makes f strike at p's opening. If the opening is an interval and the target sends or receives messages at the
+// instant before it, f strikes right after the last of these messages that a trigger can identify.
 func (p *placing) trigger(g *grower, f *nemesis.Fault) {
 	f.Trigger = p.opening.trigger(p.opening.at)
 	if !p.isInterval() {
@@ -210,8 +207,8 @@ func (g *grower) shorter(c *course, p *placing) (list []nemesis.Fault) {
 
 // thresholds returns the instants at which it may matter whether a fault has already ended. They are taken from a run
 // in which the fault never ends: times at which keys expire, client timeouts that the fault may outlast, and the next
-// section of each client. If several instants follow each other within the travel time of a message, only the first and
-// the last are kept.
+// section of each client. Of several instants that are closer together than the travel time of a message, thresholds
+// returns only the first and the last.
 func (g *grower) thresholds(c *course, p *placing) []sim.Time {
 	list := g.lapses(c, p.at)
 	for i := range list {
@@ -266,8 +263,8 @@ func (g *grower) lapses(c *course, at sim.Time) (list []sim.Time) {
 	return slices.DeleteFunc(list, func(t sim.Time) bool { return t <= at || t == history.Never })
 }
 
-// nextSections finds the next critical section of each client after the given instant. It returns, in one list for all
-// clients, the times at which these sections' keys are set, the sections begin, and their releases are called.
+// nextSections finds the next critical section of each client after the given instant. It returns three times for each
+// section, in one list for all clients: when its keys are set, when it begins, and when its release is called.
 func (c *course) nextSections(at sim.Time) (list []sim.Time) {
 	next := map[sim.ProcessID]history.Attempt{}
 	for i := range c.events {
@@ -295,8 +292,8 @@ func (c *course) nextSections(at sim.Time) (list []sim.Time) {
 	return list
 }
 
-// sizes returns the sizes of the forward jumps with which a clock passes each deadline that depends on it, and the same
-// sizes, negated, for backward jumps.
+// sizes returns the sizes of the clock jumps to try. There are forward jumps that pass none, one, two and so on of the
+// deadlines that depend on the clock, and backward jumps of the same sizes.
 func (g *grower) sizes(p *placing) []time.Duration {
 	var points []sim.Time
 	for _, d := range g.deadlines(p.opening) {
@@ -312,8 +309,8 @@ func (g *grower) sizes(p *placing) []time.Duration {
 	return list
 }
 
-// durationsBetween returns durations that start at the given instant. The first one ends before the earliest of the
-// given points in time. Each of the others ends soon after one of these points and before the next.
+// durationsBetween returns durations that start at from. One of them ends before the first of the given points in time,
+// and one ends between any two successive points. Each ends shortly after the point that precedes it (within soon).
 func durationsBetween(points []sim.Time, from sim.Time, soon time.Duration) (list []time.Duration) {
 	slices.Sort(points)
 	lo := from
@@ -344,7 +341,7 @@ type Claim struct {
 	Untried []Reason
 }
 
-// single returns the facts about what was enumerated in one run.
+// single describes what was enumerated in one run.
 func (v *Verification) single() document.Facts {
 	c := Claim{Kinds: v.Scope.Every, Tallies: v.byKind()}
 	return c.Facts()
@@ -364,7 +361,7 @@ func (c *Claim) Facts() (all document.Facts) {
 	return all
 }
 
-// classes explains that only one end time was tried for each class of end times.
+// classes tells the reader that only one end time was tried for each class of end times.
 const classes = "One for each class. " +
 	"A class is the time between two successive instants that matter in the run with the longest fault. " +
 	"The instants that matter are: each later expiry and each end of a validity period; " +
@@ -374,8 +371,8 @@ const classes = "One for each class. " +
 	"Instants that are closer together than the time of one message count as one. " +
 	"The last class begins after all of them."
 
-// enumerated returns a phrase that says what was enumerated for faults of kind k. starts is the number of starts that
-// were tried, and schedules is the number of runs.
+// enumerated returns a phrase that says what was enumerated for faults of kind k. starts is the number of starts tried,
+// and schedules is the number of runs.
 func enumerated(k nemesis.Kind, starts, schedules int) string {
 	runs := text.CountGrouped(schedules, "run")
 	switch k.Placement().At {
@@ -396,8 +393,8 @@ func enumerated(k nemesis.Kind, starts, schedules int) string {
 }
 
 // Singles enumerates the single faults that can be added to a fault-free run of a scenario with a given seed. Faults
-// with the same start and different ends form a group. The fault-free run determines the longest fault of each group,
-// and the run with that fault determines the others. Singles is not safe for concurrent use.
+// that start at the same place but end at different times form a group. The longest fault of each group is determined
+// from the fault-free run, and the others from the run with the longest one. Singles is not safe for concurrent use.
 type Singles struct {
 	Claim  Claim
 	Digest sim.Digest // digest of the fault-free run

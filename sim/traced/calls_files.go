@@ -105,7 +105,7 @@ func (t *thread) changesFile(c fileCall) outcome {
 	return passes
 }
 
-// foreign is the prefix of the paths of files with which the JVMs of a host find each other. Which of these files exist
+// foreign is the prefix of the files through which the JVMs on a host find each other. Which of these files exist
 // differs from run to run.
 const foreign = "/tmp/hsperfdata_"
 
@@ -132,7 +132,7 @@ func (t *thread) readOnly(path string, flags uint64) outcome {
 	return t.errs(unix.EROFS)
 }
 
-// absolute returns the absolute path of a file. path is relative to the folder with the descriptor dir.
+// absolute returns the absolute path of a file. path is relative to the folder whose descriptor is dir.
 func (p *Process) absolute(dir int64, path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
@@ -149,7 +149,7 @@ func (p *Process) absolute(dir int64, path string) string {
 	return filepath.Join(string(b[:n]), path)
 }
 
-// mayWrite reports whether the process may write to a path, which is the case if the path is in the scratch folder.
+// mayWrite reports whether the process may write to a path. Only paths in the scratch folder are writable.
 func (p *Process) mayWrite(path string) bool {
 	s := p.command.Scratch
 	return s != "" && strings.HasPrefix(path, filepath.Clean(s)+"/")
@@ -297,8 +297,8 @@ func (t *thread) poll() outcome {
 // mostFiles is the maximum number of files for which a single call can wait.
 const mostFiles = 4096
 
-// patience returns the block of a thread that waits with a timeout. If milliseconds is true, v is the timeout in
-// milliseconds. Otherwise v is the address of a timespec.
+// patience returns a block that ends after a timeout. If milliseconds is true, v is the timeout in milliseconds.
+// Otherwise v is the address of a timespec.
 func (t *thread) patience(milliseconds bool, v uint64) (b block, ok bool) {
 	switch {
 	case milliseconds && int32(v) < 0, !milliseconds && v == 0:

@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// deaths is the number of workers that may die while they process a portion. After that, the portion is divided or, if
-// it is a single position, set aside.
+// deaths is the number of times that a worker may die while it processes the same portion. After that, the portion is
+// divided or, if it is a single position, set aside.
 const deaths = 3
 
 // Present describes a worker to the other processes.
@@ -208,7 +208,7 @@ func (h *Hand) read(ctx context.Context, m jetstream.Msg) (*campaign.Stage, port
 // errEnded stops the work on a portion because its stage was ended.
 var errEnded = errors.New("the stage was ended")
 
-// make processes a portion. Meanwhile it tells the server that the portion is in progress.
+// make processes a portion. While it does so, it tells the server that the portion is in progress.
 func (h *Hand) make(ctx context.Context, w campaign.Worker, m jetstream.Msg, s *campaign.Stage,
 	p portion) (value []byte, err error) {
 	h.Doing = fmt.Sprintf("%s %d to %d", s.Name, p.first, p.end()-1)
@@ -269,8 +269,8 @@ func (h *Hand) divide(ctx context.Context, m jetstream.Msg, s *campaign.Stage, p
 	return h.ack(ctx, m)
 }
 
-// giveBack puts a portion on the queue as if it had never been delivered. A worker that leaves must not count as a
-// worker that died while it processed the portion.
+// giveBack puts a portion on the queue as if it had never been delivered, so that a worker that leaves does not count
+// as a worker that died while it processed the portion.
 func (h *Hand) giveBack(m jetstream.Msg, s *campaign.Stage, p portion) error {
 	ctx, cancel := context.WithTimeout(context.Background(), tryFor)
 	defer cancel()
