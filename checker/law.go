@@ -101,9 +101,9 @@ func (l Law) AtEnd() bool { return l.row().atEnd }
 // Promise describes what a lock must guarantee, whatever faults occur.
 type Promise struct {
 	Laws []Law
-	// Availability extends the promise of deadlock-freedom to runs in which so many servers are lost permanently that
-	// no quorum remains. No lock can make progress in such a run, but a user can prevent it with more servers. The
-	// extension must therefore be requested explicitly.
+	// Availability extends the promise of deadlock-freedom to runs in which no quorum remains, because too many servers
+	// are lost permanently. No lock can make progress in such a run, but a user can prevent it with more servers.
+	// Therefore, this extension must be requested explicitly.
 	Availability bool
 }
 
@@ -141,5 +141,6 @@ func (p Promise) ExcusesAll(f *Finding) bool {
 	return f.Outcome == Violated
 }
 
-// Excuses reports whether a violation with the given cause does not break the promise, whichever law is violated.
+// Excuses reports whether a violation with the given cause leaves the promise unbroken, no matter which law is
+// violated.
 func (p Promise) Excuses(c Cause) bool { return c.Kind == NoQuorumLeft && !p.Availability }

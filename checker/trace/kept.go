@@ -8,19 +8,19 @@ import (
 )
 
 // kept is an index of the records of keys. It shows when an attempt first set its key, and when it last set or extended
-// the key. The index is made only when it is first needed, because most histories do not need it.
+// the key. The index is built only when it is first needed, because most histories do not need it.
 type kept struct {
 	isMade bool
 	parts  table[part, struct{}]
 	stays  []stay // sorted by part and position
-	// requests with which an attempt set its own key: one entry for the whole request, and one for each member that it
-	// set
+	// the requests by which attempts set their own keys: one entry for the whole request, and one for each member that
+	// it set
 	sets  map[request]bool
 	moved map[request]bool // requests that gave a new expiry to a key of their own
 	first map[Title]int    // position at which an attempt first set a key of a lock
 }
 
-// part identifies what an owner has of a lock on a server: the key, or the owner's member of the key.
+// part identifies what an owner holds on a server: a lock's key, or the owner's member of the key.
 type part struct {
 	keeper history.Process
 	lock   history.Lock
@@ -108,17 +108,17 @@ func (t *Trace) firstSet(of history.Attempt, lock history.Lock) int {
 
 func byPart(a, b stay) int { return cmp.Or(cmp.Compare(a.part, b.part), cmp.Compare(a.at, b.at)) }
 
-// forAnother reports whether the expiry that a record sets belongs to another member: at the same instant, the owner
-// set another member, but not the member of the record. A deadline belongs to the whole key, so a client that adds a
-// member also sets the deadline of its earlier members.
+// forAnother reports whether the expiry that a record sets is that of another member. This is the case if the owner, at
+// the same instant, set another member but not the member of the record. A deadline belongs to the whole key, so a
+// client that adds a member also sets the deadline of its earlier members.
 func (k *kept) forAnother(e *history.Event) bool {
 	return k.sets[requestOf(e)] && !k.sets[requestOf(e).on(e.Member)]
 }
 
-// LastKept returns the position at which the owner last set or extended its key, or its member of the key, before a
-// change. Only records of the server that recorded the change count. LastKept returns -1 if the owner never did so.
-// When a server reads a key back from its disk, the record names no request. Such a record counts only if the history
-// records no request of the owner for this key.
+// LastKept returns the last position before a change at which the owner set or extended its key (or its member of the
+// key), or -1 if there is none. Only records of the server that recorded the change count. When a server reads a key
+// back from its disk, the record names no request. Such a record counts only if the history records no request of the
+// owner for this key.
 func (t *Trace) LastKept(c Change) int {
 	k, e := t.keptKeys(), &t.History.Events[c.At]
 	number, known := k.parts.number[part{t.Keeper(e.Process), e.Lock, e.Member, c.Owner}]
@@ -139,9 +139,9 @@ func (t *Trace) LastKept(c Change) int {
 	return unnamed
 }
 
-// Spares reports whether a change only gives a new expiry to a key that the client holds together with the owner. The
-// new expiry must not make the owner's hold shorter. It may be an earlier time according to the server's clock if that
-// clock has been set back in between.
+// Spares reports whether a change merely gives a new expiry to a key that the client shares with the owner. The new
+// expiry must not end the owner's hold earlier in true time. It may be earlier on the server's clock if that clock has
+// been set back in the meantime.
 func (t *Trace) Spares(c Change) bool {
 	e, kept := &t.History.Events[c.At], t.LastKept(c)
 	if e.F != history.KeyProlonged || kept < 0 || e.Until < t.History.Events[kept].Until {

@@ -7,8 +7,8 @@
 // merely alters the random choices, or if it adds a server that no fault names.
 //
 // A change is rejected if it breaks a promise that the lock kept before, under the same faults or under random faults
-// of all kinds. It is also rejected if, for some promise, none of the runs shows any longer that the lock keeps it, or
-// if clients give up on locks that they acquired without the change: a lock that nobody acquires keeps no promise.
+// of all kinds. It is also rejected if some promise is no longer exercised by any run, or if clients give up on locks
+// that they acquired without the change. Otherwise a lock that nobody can acquire would seem to keep every promise.
 // Violations that no lock can prevent do not count against a change, but they are reported.
 //
 // Most changes fail soon. Of the changes that seem to keep every promise, the best are confirmed under many more fresh
@@ -87,7 +87,7 @@ type Advice struct {
 type Tried struct {
 	Changes []Change // one or two changes; none for the unchanged lock
 	Given   Trial    // under the faults that broke the unchanged lock
-	// Elsewhere is the trial with the same faults on other servers, for changes that replace or add servers.
+	// Elsewhere counts the runs with the same faults on other servers, if the changes replace or add servers.
 	Elsewhere Trial
 	Fresh     Trial // under random faults of the same kinds
 	Others    Trial // under random faults of all kinds, if Fresh does not cover them
@@ -98,8 +98,8 @@ type Tried struct {
 	Mended []checker.Law
 	Left   []checker.Law // the broken laws that the changes do not mend
 	New    []Breach      // one breach for each promise that the unchanged lock kept and the changed lock breaks
-	// Known contains the breaches that do not count as new, from the trials Given, Elsewhere and Fresh. Either the
-	// unchanged lock has them too, or no lock can prevent them.
+	// Known contains those breaches in Given, Elsewhere and Fresh that do not count as new. Either the unchanged lock
+	// has them too, or no lock can prevent them.
 	Known   []Breach
 	GivesUp bool     // clients give up more often than with the unchanged lock
 	Spared  []string // faults that no longer have a target
@@ -107,8 +107,7 @@ type Tried struct {
 
 	scenario *scenarios.Scenario
 	unfit    bool // the format rejects these changes, or the clients' program fails with them even without faults
-	// These are the numbers of plans run so far: plans that broke the lock, the same plans on other servers, and fresh
-	// plans.
+	// The numbers of plans run so far: plans that broke the lock, the same plans on other servers, and fresh plans.
 	given, moved, met int
 }
 
@@ -140,7 +139,7 @@ func (t *Trial) keeps(l checker.Law) bool {
 	return of.Holds > 0 && of.Violated+of.Undecided == 0
 }
 
-// keeps reports whether a confirmation has shown that the changes keep every promise that a lock can keep.
+// keeps reports whether it has been confirmed that the changes keep every promise that a lock can keep.
 func (a *Advice) keeps(t *Tried) bool { return a.confirmed(t) && a.seemsToKeep(t) }
 
 // confirmed reports whether a change was run under as many fresh plans as a confirmation needs.
@@ -152,8 +151,8 @@ func (a *Advice) seemsToKeep(t *Tried) bool {
 		!slices.ContainsFunc(t.Known, a.counts)
 }
 
-// counts reports whether a breach counts against a change. It counts if some lock can prevent it and the advice is
-// about the broken law.
+// counts reports whether a breach counts against a change. It counts if there are locks that can prevent it, and if the
+// advice is about the broken law.
 func (a *Advice) counts(b Breach) bool { return b.Nature == "" && a.asks(b.Law) }
 
 // asks reports whether the advice is about a law. If the lock breaks under its own faults, the advice is only about the
@@ -179,8 +178,8 @@ func (a *Advice) unkept(t *Tried) int {
 	return n
 }
 
-// saved reports whether nothing is left to repair: the lock was never broken, or some change keeps every promise.
-// Mending is sorted, so only its first element needs to be checked.
+// saved reports whether nothing is left to repair: the lock was never broken, or a change keeps every promise. Mending
+// is sorted, so only its first element needs to be checked.
 func (a *Advice) saved() bool {
 	return len(a.Broken) == 0 || len(a.Mending) > 0 && a.keeps(a.Mending[0])
 }
@@ -272,7 +271,7 @@ func (a *Advice) tryAll(ctx, searching context.Context) error {
 	return a.confirm(ctx)
 }
 
-// Confirmed is the number of changes at the start of Mending that are tested again, under new random plans, if they
+// Confirmed is the number of changes, from the start of Mending, that are tested again under new random plans if they
 // seem to keep every promise.
 const Confirmed = 3
 
@@ -313,8 +312,8 @@ func (a *Advice) rank() {
 	slices.SortStableFunc(a.Mending, a.compare)
 }
 
-// unconfirmed returns the changes that have yet to be confirmed. It considers only the first Confirmed elements of
-// Mending. Among them, it returns the best change, and each other change that seems to keep every promise.
+// unconfirmed returns the changes that have yet to be confirmed. These are the best change and all other changes that
+// seem to keep every promise, but only among the first Confirmed elements of Mending.
 func (a *Advice) unconfirmed() (list []*Tried) {
 	for i, t := range a.Mending[:min(Confirmed, len(a.Mending))] {
 		if !a.confirmed(t) && (i == 0 || a.seemsToKeep(t)) {
@@ -361,11 +360,11 @@ func (a *Advice) try(ctx context.Context, what string, list [][]Change, singles 
 }
 
 // pairs lists the pairs of changes that may achieve more than either change alone:
-//   - another protocol, with a change that the format accepts only under that protocol
-//   - two changes that each mend a law
-//   - if no single change keeps every promise: a change that mends a law, with any other change
-//   - if only changes of the protocol keep every promise: a change that mends a law, with any other change, if
-//     neither of them changes the protocol
+//  - another protocol, and a change that the format accepts only under that protocol
+//  - two changes that each mend a law
+//  - if no single change keeps every promise: a change that mends a law, and any other change
+//  - if only changes of the protocol keep every promise: a change that mends a law, and any other change, if
+//    neither of them changes the protocol
 func (a *Advice) pairs(tried []*Tried) (list [][]Change) {
 	helps := func(t *Tried) bool { return len(t.Mended) > 0 }
 	stays := func(t *Tried) bool { return t.Changes[0].Protocol == "" }

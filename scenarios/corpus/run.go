@@ -20,8 +20,8 @@ type Options struct {
 	Starts  int    // number of searches of each mutant, which start from seeds that are far apart; at least 1
 	Unaimed bool   // repeat the searches without faults that are aimed at events
 	Sound   int    // total number of runs of all sound locks: 0, or at least one per lock
-	// Crew performs the runs. Its Hands are workers created by NewWorker. It reports the number of searches that have
-	// ended, and the number of runs of the sound locks.
+	// Crew performs the runs. Its Hands are workers created by NewWorker. It reports how many searches have ended, and
+	// how many runs of the sound locks.
 	campaign.Crew `json:"-"`
 	// Now is the host's clock. It is used to measure how long the searches of a mutant take. If it is nil, nothing is
 	// measured.
@@ -45,8 +45,8 @@ func (o *Options) Last() (seed uint64, ok bool) {
 	return of.Uint64(), of.IsUint64()
 }
 
-// place identifies one search: its mutant, the index of its start seed, and whether its faults are drawn entirely at
-// random and not aimed at events of a fault-free run.
+// place identifies one search: the mutant, the index of the start seed, and whether the faults are drawn entirely at
+// random, without aiming any at events of a fault-free run.
 type place struct {
 	mutant, number int
 	unaimed        bool
@@ -71,8 +71,9 @@ func (o *Options) place(i int) place {
 	return place{i % len(mutants), n % o.Starts, n >= o.Starts}
 }
 
-// Run searches for each mutant and explores the sound locks, which get equal shares of Options.Sound. The result
-// contains no file names and no commands. Apart from timings, it does not depend on which process performed the runs.
+// Run searches for a violation by each mutant, and explores the sound locks. All sound locks get an equal share of the
+// Options.Sound runs. The result contains no file names and no commands. Apart from timings, it does not depend on
+// which process performed the runs.
 func Run(ctx context.Context, o Options) (*Corpus, error) {
 	c := &Corpus{First: o.First, Seeds: o.Seeds, Starts: o.Starts, Unaimed: o.Unaimed}
 	for _, m := range mutants {
@@ -109,7 +110,7 @@ type outcome struct {
 	lost   string                // why there is no result
 }
 
-// search performs the search with the number i.
+// search performs search number i.
 func (o *Options) search(ctx context.Context, i int) (s outcome, err error) {
 	start, at := o.now(), o.place(i)
 	m := &mutants[at.mutant]
@@ -195,8 +196,8 @@ func (c *Corpus) explore(ctx context.Context, o *Options) error {
 	return nil
 }
 
-// ofLock is a campaign.Hands for the exploration of one sound lock. It passes each stage on to the campaign.Hands that
-// it contains.
+// ofLock implements campaign.Hands for the exploration of one sound lock. It passes each stage on to the campaign.Hands
+// that it contains.
 type ofLock struct {
 	hands campaign.Hands
 	name  string
@@ -219,7 +220,7 @@ func do(ctx context.Context, hands campaign.Hands, s campaign.Stage, take func(c
 	return err
 }
 
-// NewWorker returns a worker for parts of the corpus with these options. It measures times with the options' clock.
+// NewWorker returns a worker for parts of the corpus with the given options. It measures times with o.Now.
 func NewWorker(o Options) campaign.Worker {
 	open := func(string, func(any) error) (campaign.Jobs, error) {
 		return campaign.Jobs{Size: o.searches(), Do: func(ctx context.Context, i int) (any, error) {
@@ -235,7 +236,7 @@ type worker struct {
 	locks   map[string]*search.Worker
 }
 
-// Make performs the jobs of a stage at the positions from first to first+size-1.
+// Make performs the jobs of a stage whose positions are first to first+size-1.
 func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64) ([]byte, error) {
 	if s.Name == mutantsStage {
 		return w.mutants.Make(ctx, s, first, size)

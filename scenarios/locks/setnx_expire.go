@@ -8,7 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// SetNXExpire is a lock that is set with SETNX and then EXPIRE. The two steps together are not atomic (Grace Collins).
+// SetNXExpire is a lock that is set with SETNX and then EXPIRE, two commands that are not executed atomically (Grace
+// Collins).
 const SetNXExpire Protocol = "setnx-expire"
 
 func init() {

@@ -20,7 +20,7 @@ type tail struct {
 // tailLimit is the maximum number of bytes that are stored. The first lines are stored, since they show the cause.
 const tailLimit = 1 << 20
 
-// Write stores the text after the last mark.
+// Write adds output of the process. Only the text after the last mark is stored.
 func (t *tail) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -33,7 +33,7 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// forget drops the text that was printed so far.
+// forget discards the text printed so far.
 func (t *tail) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -113,7 +113,8 @@ func (b *Board) notTried() string {
 	return "\n## Not tried\n\n" + out.String()
 }
 
-// Pages returns the pages of the rows that have folders, keyed by path relative to this package.
+// Pages returns the pages of the rows that have folders, and the page of the table. The keys are their paths relative
+// to this package.
 func (b *Board) Pages() map[string]string {
 	all := map[string]string{"README.md": b.markdown()}
 	for _, e := range b.entries {
@@ -179,7 +180,7 @@ func (e *entry) facts() (all document.Facts) {
 	return all
 }
 
-// table returns a table that shows, for each family of faults, in how many runs each law was broken.
+// table returns a table that shows how many runs of each family of faults broke each law.
 func (e *entry) table() string {
 	var out strings.Builder
 	out.WriteString("| promise |")
@@ -235,7 +236,7 @@ func (e *entry) finding(f *Finding) string {
 		e.confirmed(f.Law, f.Cause, path.Join(f.Folder, search.ScenarioFile))
 }
 
-// confirmed says what a violation of a law did to a real server. It returns "" if nobody tried. The file contains the
+// confirmed says what a violation of a law did to a real server. It returns "" if nobody tried. file is the path of the
 // scenario, relative to the row's folder.
 func (e *entry) confirmed(law checker.Law, cause, file string) string {
 	r := e.real(law, cause)
@@ -245,8 +246,8 @@ func (e *entry) confirmed(law checker.Law, cause, file string) string {
 	return "\n" + wrapped(r.words()) + "\n    " + e.live(file) + "\n"
 }
 
-// aimed returns the section about hand-written faults for the page of a scoreboard row. It returns "" if there are
-// none.
+// aimed returns the section about hand-written faults. It is part of the page of a scoreboard row. aimed returns "" if
+// there are no such faults.
 func (e *entry) aimed() string {
 	var out strings.Builder
 	for n, a := range e.Aimed {
@@ -258,8 +259,8 @@ func (e *entry) aimed() string {
 	return out.String()
 }
 
-// closest returns the section, for the page of a scoreboard row, about the laws that no run broke. It returns "" if no
-// run came close to breaking one.
+// closest returns the section about the laws that no run broke. It is part of the page of a scoreboard row. closest
+// returns "" if no run came close to breaking such a law.
 func (e *entry) closest() string {
 	if e.result == nil {
 		return ""

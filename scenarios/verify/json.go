@@ -41,7 +41,7 @@ type lengthJSON struct {
 	Faults    int `json:"faults"`
 	Starts    int `json:"starts"`
 	Schedules int `json:"schedules"`
-	// schedules whose last fault had no target to strike
+	// number of schedules whose last fault had no target to strike
 	Idle       int     `json:"idle"`
 	Placements float64 `json:"placements"` // number of placements that the schedules represent
 	Whole      bool    `json:"whole"`      // whether all placements were tried

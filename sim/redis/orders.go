@@ -12,12 +12,12 @@ import (
 type operated struct {
 	orders []sim.ServerFault // faults to be carried out when the event loop runs next
 	pauses []*history.Fault  // active client pauses
-	// postponed contains, in the order of arrival, what clients have sent during a client pause.
+	// postponed contains everything that clients have sent during a client pause, in the order of arrival.
 	postponed []arrival
 }
 
-// operate accepts a fault that takes effect when the event loop runs: immediately or, if the process is paused, once it
-// resumes. If the process is down, the fault has no effect.
+// operate stores a fault that takes effect when the event loop next runs: immediately or, if the process is paused,
+// once it resumes. If the process is down, the fault has no effect.
 func (n *Node) operate(f sim.ServerFault) {
 	if n.host != nil {
 		n.orders = append(n.orders, f)
@@ -25,7 +25,7 @@ func (n *Node) operate(f sim.ServerFault) {
 	}
 }
 
-// followOrders applies the pending faults in a separate turn of the event loop.
+// followOrders applies the pending faults, in a turn of the event loop of their own.
 func (n *Node) followOrders() {
 	orders := n.orders
 	n.orders = nil
@@ -77,7 +77,7 @@ func (n *Node) postpones(a arrival) bool {
 	return true
 }
 
-// dropPostponed drops the postponed requests of a connection that is being closed.
+// dropPostponed discards the postponed requests of a connection that is being closed.
 func (n *Node) dropPostponed(conn uint64) {
 	n.postponed = slices.DeleteFunc(n.postponed, func(a arrival) bool {
 		return a.request != nil && a.request.ConnID == conn

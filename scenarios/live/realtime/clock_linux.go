@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// timer is a timer of the kernel (timerfd). Go's own timers round to whole milliseconds when the process is otherwise
-// idle, but some links have delays below a millisecond.
+// timer is a kernel timer (timerfd). Go's own timers round to whole milliseconds when the process is otherwise idle,
+// but some links have delays below a millisecond.
 type timer struct {
 	file *os.File
 	fd   int
@@ -25,7 +25,7 @@ func newTimer() (*timer, error) {
 	return t, nil
 }
 
-// listen sends a value to the channel rang whenever the timer expires, until the timer is closed.
+// listen sends a value to t.rang whenever the timer expires, until the timer is closed.
 func (t *timer) listen() {
 	var times [8]byte
 	for {

@@ -14,9 +14,9 @@ import (
 // Dial is a function that opens a connection to an address.
 type Dial = func(ctx context.Context, address string) (net.Conn, error)
 
-// LogSimulationCost logs the processor time of the same work in two cases: the client is connected to simulated
-// members, or to a server that answers immediately. The difference is the cost of the simulation. work does the work
-// and returns how long it took.
+// LogSimulationCost logs the processor time that the same work takes when the client is connected to simulated members,
+// and when it is connected to a server that answers immediately. The difference is the cost of the simulation. work
+// does the work and returns how long it took.
 func LogSimulationCost(t *testing.T, members []sim.ProcessID, add func(*sim.World), f sim.Front,
 	work func(Dial, []string) time.Duration, echo func() net.Conn) {
 	t.Helper()

@@ -1,7 +1,7 @@
 // Package lua runs the scripts of a simulated Redis with gopher-lua. Scripts are isolated: a script cannot affect later
-// scripts and cannot observe the host. The package stores no data: whoever creates an [Engine] executes the commands
-// that its scripts call ([Call]) and stores the scripts. The package also formats numbers as C does ([FormatNumber]),
-// and recognizes equivalent variants of a script ([Tokens]).
+// scripts and cannot observe the host. The package stores no data: the code that creates an [Engine] stores the
+// scripts, and executes the commands that they call ([Call]). The package also formats numbers as C does
+// ([FormatNumber]), and recognizes equivalent variants of a script ([Tokens]).
 package lua
 
 import (
@@ -107,7 +107,7 @@ func (e *Engine) Compile(text, sha string) (s *Script, err error) {
 	return &Script{sha, f}, nil
 }
 
-// compile compiles a text. chunk is the text's name in error messages.
+// compile compiles Lua source code. chunk is its name in error messages.
 func (e *Engine) compile(text, chunk string) (f *lua.LFunction, err error) {
 	defer func() {
 		if r := recover(); r != nil { // the compiler panics on some invalid texts
@@ -135,8 +135,8 @@ func (e *Engine) Run(s *Script, keys, argv []string, resp3 bool) (reply []byte) 
 	return e.run(0, s.sha, chunk, resp3)
 }
 
-// run calls the function on the Lua stack with the arguments that follow it. name and chunk are the function's names in
-// errors.
+// run calls the function on the Lua stack with the arguments that follow it. Error messages refer to the function as
+// name and chunk.
 func (e *Engine) run(arguments int, name, chunk string, resp3 bool) (reply []byte) {
 	L := e.state
 	e.budget.left = maxInstructions
