@@ -7,7 +7,7 @@ import (
 
 // neverRenewed reports whether a holder outlived its lease because nobody requested an extension. Its work took longer
 // than any lease of this lock so far, and no request extended the key although no fault prevented one. neverRenewed
-// returns false if the lease had already ended when it was granted, since then there was nothing to renew.
+// returns false if the lease had already ended when it was granted, because there was nothing to renew.
 func (t *judge) neverRenewed(l lateness) bool {
 	g := &t.Grants[l.grant]
 	left := min(l.left, g.End) // the late action may be the effect of an earlier request
@@ -19,8 +19,8 @@ func (t *judge) neverRenewed(l lateness) bool {
 }
 
 // longestLease returns the longest validity of any lease of a lock, up to the time of a grant. The grant's own lease
-// may be shorter than usual, because its end was calculated from a time long before its request was sent. Work that
-// outlasts such a lease is not necessarily longer than usual.
+// may be shorter than usual, because its end was calculated from a time long before its request was sent. In that case,
+// work may outlast the lease without being longer than usual.
 func (t *judge) longestLease(of *trace.Grant) (longest history.Time) {
 	for _, n := range t.Locks[of.Lock].Grants {
 		g := &t.Grants[n]
@@ -31,9 +31,9 @@ func (t *judge) longestLease(of *trace.Grant) (longest history.Time) {
 	return longest
 }
 
-// unasked reports whether it is known that no extension of a grant was requested before a given position. Two
-// conditions must hold: the servers recorded the grant's key, so they would have recorded an extension too; and no
-// fault could have delayed a request for an extension before the lease ended.
+// unasked reports whether it is certain that no extension of a grant was requested before the given position. It is
+// certain if the servers recorded the grant's key, so that they would have recorded an extension too, and if no fault
+// could have delayed a request for an extension before the lease ended.
 func (t *judge) unasked(n int32, before int, ended history.Time) bool {
 	g := &t.Grants[n]
 	before = min(before, len(t.History.Events))

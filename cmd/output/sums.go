@@ -45,8 +45,8 @@ func (s *sums) settle(name, sum string) {
 	delete(s.unsteady, name)
 }
 
-// unsettle records that a file is about to be replaced or removed. The arguments before and after are the old and the
-// new content of the file; nil means that there is no file.
+// unsettle records that a file is about to be replaced or removed. before and after are its old and its new content;
+// nil means that there is no file.
 func (s *sums) unsettle(name string, before, after []byte) {
 	s.of[name] = nil
 	for _, content := range [][]byte{before, after} {

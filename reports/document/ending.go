@@ -16,8 +16,9 @@ func MentionsProbe(text string) bool {
 	return strings.Contains(strings.ToLower(text), string(history.Probe))
 }
 
-// Closing writes the end of a text: an explanation of the probe if the text mentions it, where the files are, and the
-// command that shows everything again. It leaves out the files or the command if the corresponding argument is empty.
+// Closing writes the end of a text. It explains the probe if the text mentions it, says where the files are, and shows
+// the command that shows everything again. It leaves out the files or the command if the corresponding argument is
+// empty.
 func Closing(p *text.Writer, files, repeat string) {
 	if p.Mentioned() {
 		p.Hang(0, "probe   ", text.Plain, ProbeIs)
@@ -40,8 +41,8 @@ const AgainLabel = "again   "
 // Tones maps the symbols of results to their colors.
 var Tones = map[string]text.Style{"✓": text.Green, "✗": text.Red, "±": text.Red, "?": text.Yellow, "–": text.Plain}
 
-// Interruption is the sentence in a report that says that a signal ended the work early. Such a report covers only what
-// was found before the signal.
+// Interruption tells the reader of a report that a signal ended the work early. Such a report covers only what was
+// found before the signal.
 const Interruption = "interrupted: these are the results up to then"
 
 // stopped writes the sentence about the interruption if the work was interrupted.

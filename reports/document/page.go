@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/html"
 )
 
-// Pages returns all pages of the document. The attached pages come first. The main page, which has the given path and
-// links to them, is the last.
+// Pages returns all pages of the document: first the attached pages, and last the main page, which has the given path
+// and links to the others.
 func (d *Document) Pages(path string) (all []Page) {
 	var beside []Attached
 	if d.Beside != nil {
@@ -26,7 +26,7 @@ func (d *Document) Pages(path string) (all []Page) {
 	return append(all, Page{path, func(w io.Writer) error { return d.HTML(w, path) }})
 }
 
-// HTML writes the document as a self-contained page for the file with the given path. Errors come from w.
+// HTML writes the document as a self-contained page. path is the path of the page's file. Errors come from w.
 func (d *Document) HTML(w io.Writer, path string) error {
 	title := d.Name
 	if d.Size != "" {

@@ -52,9 +52,9 @@ func (c *chart) ticks(times []history.Time) {
 	}
 }
 
-// pinLevels returns, for each numbered event of the witness, the row in which its number is drawn. The rows are chosen
-// so that the numbers do not overlap, even on a narrow page. In a long run, the numbers may overlap until the reader
-// zooms in.
+// pinLevels returns the row in which the number of each numbered event of the witness is drawn. The rows are chosen so
+// that the numbers do not overlap, even on a narrow page. In a long run, the numbers may overlap until the reader zooms
+// in.
 func (c *chart) pinLevels() map[int]int {
 	levels, _ := c.levels(c.scale)
 	return levels

@@ -43,8 +43,8 @@ const (
 	mostInLine = 3
 )
 
-// layTable chooses the widest layout that leaves room for the words. To make room, it gives up the following, in this
-// order: wide bars, clients that play no part in the rows shown, the names of lanes, separate bars for locks, and
+// layTable chooses the widest layout that leaves room for the words. To make room, it first does without wide bars. It
+// then leaves out the clients that play no part in the rows shown, the names of lanes, separate bars for locks, and
 // finally servers and clients.
 func layTable(l *Lanes, shown []row, width int) *table {
 	t := &table{lanes: l, width: width, time: 7, depth: min(l.depth(), mostInLine), cell: 1}
@@ -134,8 +134,8 @@ func (t *table) form(bar int, named bool, tracks, keys []history.Lock) {
 	}
 }
 
-// keyTitle returns the title above the keys of one lock: the lock's name if there are several locks, otherwise the name
-// that the servers have in common.
+// keyTitle returns the title above the keys of one lock. It is the lock's name if there are several locks, and
+// otherwise the name that the servers have in common.
 func (t *table) keyTitle(k history.Lock) string {
 	if len(t.lanes.locks) > 1 {
 		return string(k)
@@ -148,7 +148,7 @@ func (t *table) keyTitle(k history.Lock) string {
 }
 
 // involved returns all clients that can be drawn, in this order: clients of the witness, clients that appear in the
-// rows, other clients. The second result contains only the first two groups.
+// rows, other clients. part contains only the clients in the first two groups.
 func involved(l *Lanes, shown []row) (all, part []int) {
 	rank := make([]int, len(l.clients))
 	for i := range rank {
@@ -202,7 +202,7 @@ func keyLocks(l *Lanes, shown []row) []history.Lock {
 	return l.locks[:1]
 }
 
-// head writes the titles of the columns.
+// head writes the column titles.
 func (t *table) head(p *text.Writer) {
 	ln := new(text.Line).Right(t.time, "seconds").To(t.time + gutter)
 	col := ln.Cells()

@@ -360,11 +360,11 @@ func (a *Advice) try(ctx context.Context, what string, list [][]Change, singles 
 }
 
 // pairs lists the pairs of changes that may achieve more than either change alone:
-//  - another protocol, and a change that the format accepts only under that protocol
-//  - two changes that each mend a law
-//  - if no single change keeps every promise: a change that mends a law, and any other change
-//  - if only changes of the protocol keep every promise: a change that mends a law, and any other change, if
-//    neither of them changes the protocol
+//   - another protocol, and a change that the format accepts only under that protocol
+//   - two changes that each mend a law
+//   - if no single change keeps every promise: a change that mends a law, and any other change
+//   - if only changes of the protocol keep every promise: a change that mends a law, and any other change, if
+//     neither of them changes the protocol
 func (a *Advice) pairs(tried []*Tried) (list [][]Change) {
 	helps := func(t *Tried) bool { return len(t.Mended) > 0 }
 	stays := func(t *Tried) bool { return t.Changes[0].Protocol == "" }

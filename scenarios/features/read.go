@@ -14,7 +14,7 @@ type Reader struct {
 	locks  []lock
 }
 
-// lock is the state of a lock at some point of the history.
+// lock is the state of a lock at some point in the history.
 type lock struct {
 	name   history.Lock
 	tries  []try
@@ -59,13 +59,12 @@ type key struct {
 	until  history.Time
 }
 
-// closely lists intervals, in ns. If one event follows another within one of these intervals, this counts as a feature.
-// Each interval has a feature of its own.
+// closely lists intervals, in ns. It is a feature of a run that one event follows another within such an interval. Each
+// interval has a feature of its own.
 var closely = [...]history.Time{1e9, 1e8, 1e7, 1e6}
 
-// follows adds a feature if the given delay is at most the longest interval in closely. It adds the feature for the
-// shortest interval that contains the delay. e is the feature for the first interval, and the features for the other
-// intervals have the next numbers.
+// follows adds a feature if the given delay is within one of the intervals in closely. It uses the shortest such
+// interval. e is the feature for the first interval in closely, e+1 the feature for the second, and so on.
 func (r *Reader) follows(after history.Time, e Feature) {
 	if after < 0 || after > closely[0] {
 		return
@@ -161,8 +160,8 @@ func (r *Reader) happensIf(happens bool, e Feature) {
 }
 
 // try returns the index of the attempt with the given name. If the name is empty, the attempt has the name of the
-// process. If the attempt is new, try adds it. It then marks earlier attempts of the process as abandoned, unless they
-// were granted.
+// process. If the attempt is new, try adds it, and marks earlier attempts of the process as abandoned, unless they were
+// granted.
 func (r *Reader) try(l *lock, name history.Attempt, by history.Process) int {
 	if name == "" {
 		name = history.Attempt(by)

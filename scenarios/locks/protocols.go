@@ -56,10 +56,10 @@ type Definition struct {
 	// Measures returns the safety measures that a lock with these settings takes. If Measures is nil, it takes none.
 	Measures func(*Config) []history.Measure
 	// Lacks returns safety measures that a lock with the given settings does not take, although locks of other
-	// protocols with equal settings do. If Lacks is nil, there are none.
+	// protocols with the same settings do. If Lacks is nil, there are none.
 	Lacks func(*Config) []history.Measure
-	// Refused returns settings that contradict each other or the number of Redis masters (0 if unknown). If Refused is
-	// nil, there are none.
+	// Refused returns settings that contradict each other, or that are impossible with the given number of Redis
+	// masters (0 if unknown). If Refused is nil, there are none.
 	Refused func(c *Config, masters int) []Refusal
 	// Order returns how long the place of a client that no longer waits remains in the queue of a fair lock. It is nil,
 	// or returns 0, if the lock promises no order.
@@ -172,7 +172,7 @@ func (d *Definition) Quorum(c *Config) int {
 	return 1
 }
 
-// Lasts returns how long a lock with these settings can block other clients after its holder has last contacted the
+// Lasts returns how long a lock with these settings can block other clients after its holder's last contact with the
 // servers. This is the TTL, unless the servers add to it.
 func (d *Definition) Lasts(c *Config) time.Duration {
 	if d.lasts != nil {
@@ -209,8 +209,9 @@ func (d *Definition) Defaults(c *Config) {
 	}
 }
 
-// Complete sets the defaults that depend on other settings, for a client of a run with n servers. isSet reports whether
-// the file specifies a setting. careful is set if the client checks the validity of its lock or extends the lock.
+// Complete sets the defaults that depend on other settings. n is the number of servers in the client's run. isSet
+// reports whether the file specifies a setting. careful is set if the client checks the validity of its lock or extends
+// the lock.
 func (d *Definition) Complete(c *Config, n int, careful bool, isSet func(path string) bool) {
 	if d.complete != nil {
 		d.complete(c, n)

@@ -10,7 +10,7 @@ import (
 )
 
 // This file implements HSETEX, HGETEX and HGETDEL, which were added in Redis 8.0. These commands read or write fields
-// of a hash. They also set the fields' deadlines or delete the fields.
+// of a hash. In addition, they set the fields' deadlines or delete the fields.
 
 // timing describes how HSETEX and HGETEX handle deadlines.
 type timing struct {
@@ -76,8 +76,8 @@ func parseSetEx(d *store.Data, args []string) (o setEx, trouble string) {
 	return o, wrongArity("hsetex")
 }
 
-// fieldPairs parses the arguments that follow FIELDS: a count, and then pairs of a field and a value. FIELDS is the
-// argument at the given position.
+// fieldPairs parses the arguments that follow FIELDS: a count, and that many pairs of a field and a value. at is the
+// index of the argument FIELDS.
 func fieldPairs(args []string, at int) (pairs []string, trouble string) {
 	count, err := strconv.ParseInt(args[at+1], 10, 32)
 	pairs = args[at+2:]
@@ -182,8 +182,8 @@ func (o *setEx) apply(d *store.Data, name string, k *store.Entry, expired bool) 
 	endFields(d, name, k)
 }
 
-// value replies with the value of a field, or with null. It reports whether the field exists, and whether it had
-// expired. It deletes a field that had expired.
+// value replies with the value of a field, or with null. It reports whether the field exists. If the field had expired,
+// value deletes it and sets expired.
 func value(d *store.Data, name string, k *store.Entry, field string) (exists, expired bool) {
 	expired = d.FindField(name, k, field)
 	if exists = k != nil && k.HasField(field); exists {

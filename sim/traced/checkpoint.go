@@ -20,8 +20,8 @@ import (
 // started twice: some programs, such as the Java virtual machine, also create sockets that they never connect, so only
 // the first start shows which socket is connected first. If the process has started other processes, one of them may be
 // about to create the socket. The thread that is about to create it is stopped, and all other threads of these
-// processes run until they wait. Each run begins with copies (forks) of these processes. The copies get open files of
-// their own and the same threads, which then wait again.
+// processes run until they wait. Each run begins with copies (forks) of these processes. A copy has its own open files.
+// It has the same threads as the original, and they wait again.
 //
 // If the files cannot be copied, or if some threads never wait, the process is started once more. This time it is
 // stopped earlier: before it starts a thread or a process, or before it creates the first file that it keeps. If a
@@ -54,7 +54,7 @@ type member struct {
 	files   []heldFile
 }
 
-// approaching describes how far a process is on the way to its checkpoint.
+// approaching describes how close a process has come to its checkpoint.
 type approaching struct {
 	whole   bool // the checkpoint may have other processes, threads and open files, which are copied too
 	sockets int  // number of sockets created so far
@@ -262,8 +262,8 @@ func (m *Machine) copied(from *checkpoint) (p *Process, err error) {
 	return p, nil
 }
 
-// copied copies the process of a thread that has stopped at a checkpoint, at the entry of a system call. Both the
-// original and the copy make this call again. copied returns the ID of the copy on the host.
+// copied copies the process of a thread that has stopped at a checkpoint, just before a system call. Both the original
+// and the copy then make this call. copied returns the process ID of the copy on the host.
 func (t *thread) copied() (pid int, err error) {
 	entry := t.regs
 	r := entry
@@ -289,7 +289,8 @@ func (t *thread) copied() (pid int, err error) {
 	return int(number), unix.PtraceSetRegs(int(number), repeating(entry))
 }
 
-// rewinds brings the thread of a checkpoint back to the entry of its system call after its process was copied.
+// rewinds brings the thread of a checkpoint back to the point just before its system call. It is called after the
+// thread's process has been copied.
 func (t *thread) rewinds(again *unix.PtraceRegs) error {
 	unix.PtraceSyscall(t.tid, 0)
 	if _, err := wait(t.tid); err != nil {
@@ -298,8 +299,8 @@ func (t *thread) rewinds(again *unix.PtraceRegs) error {
 	return t.entersAgain(again)
 }
 
-// entersAgain brings a thread from the end of a system call to the entry of the call that it was originally about to
-// make.
+// entersAgain lets a thread, which is at the end of a system call, continue until it is about to make the system call
+// for which again contains the registers.
 func (t *thread) entersAgain(again *unix.PtraceRegs) error {
 	if err := errors.Join(unix.PtraceSetRegs(t.tid, again), unix.PtraceCont(t.tid, 0)); err != nil {
 		return err
@@ -311,8 +312,7 @@ func (t *thread) entersAgain(again *unix.PtraceRegs) error {
 	return errors.Join(err, unix.PtraceGetRegs(t.tid, &t.regs))
 }
 
-// adopts adds to the machine a process that is a copy of a checkpoint's first process. pid is the copy's process ID on
-// the host.
+// adopts adds a copy of a checkpoint's first process to the machine. pid is the copy's process ID on the host.
 func (m *Machine) adopts(of *Process, pid int) *Process {
 	p := m.process(of.command, pid)
 	p.output, p.copied, p.refused = of.output, true, slices.Clone(of.refused)
@@ -323,7 +323,7 @@ func (m *Machine) adopts(of *Process, pid int) *Process {
 	return p
 }
 
-// adopts adds to the family of p a copy of another process of the checkpoint. parent is the process that counts as its
+// adopts adds a copy of another process of the checkpoint to p's family. parent is the process that counts as its
 // parent, and pid is the copy's process ID on the host.
 func (p *Process) adopts(of *Process, pid int, parent *Process) *Process {
 	o := &Process{family: p.family, pid: pid, handle: -1, id: of.id, output: -1,

@@ -19,8 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Process is a process that the machine runs. It is a program that the machine was told to start, or a process that
-// such a program has started.
+// Process is a process that the machine runs. The machine's user has started it, or another process has.
 type Process struct {
 	*family
 	pid      int // process ID on the host
@@ -350,8 +349,8 @@ func (p *Process) Printed() []byte {
 	return b[:max(n, 0)]
 }
 
-// reap cleans up a process that is to be killed, or a process one of whose threads has ended. If it is the first
-// process of its family, reap kills the other processes of the family as well.
+// reap kills a process and cleans up after it. It is also called when one of the process's threads has ended. If the
+// process is the first of its family, reap kills the other processes of the family as well.
 func (p *Process) reap(how Exit) {
 	if p == p.first {
 		for _, o := range slices.Clone(p.members[1:]) {

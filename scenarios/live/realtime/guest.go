@@ -26,7 +26,7 @@ type Guest struct {
 // NewGuest returns the Guest of a client that connects through a [Front].
 func NewGuest(f *Front, client sim.ProcessID, p Program) *Guest { return &Guest{client, p, f} }
 
-// Pause stops the process. Everything that it has sent so far counts as sent at this moment.
+// Pause stops the process, and handles everything that it has sent so far.
 func (g *Guest) Pause() {
 	g.try("be stopped", g.program.Stop())
 	g.front.Drain(g.Client)

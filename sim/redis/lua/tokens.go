@@ -37,8 +37,8 @@ func Tokens(text string) string {
 	return b.String()
 }
 
-// readCall recognizes the token sequence `redis . call (`. matched is the number of its tokens that come directly
-// before token. If token continues the sequence, readCall returns matched + 1, and otherwise 0.
+// readCall recognizes the token sequence `redis . call (`. matched is the number of its tokens that directly precede
+// the given token. If the token continues the sequence, readCall returns matched+1; otherwise it returns 0.
 func readCall(matched int, token string) int {
 	want := [...]string{"redis", ".", "call", "("}
 	if matched < len(want) && token == want[matched] {
