@@ -46,12 +46,12 @@ func Load(path string) (*Scenario, error) {
 	return s, nil
 }
 
-// Parse reads a scenario from text. path names the text in errors; Scenario.Path stays empty. If the text is invalid,
-// Parse returns a *format.Error that lists all problems, and no scenario. FORMAT.md describes the format.
+// Parse reads a scenario from text. Errors refer to the text as path; Scenario.Path stays empty. If the text is
+// invalid, Parse returns a *format.Error that lists all problems, and no scenario. FORMAT.md describes the format.
 func Parse(path string, text []byte) (*Scenario, error) { return ParseWith(path, text, nil) }
 
-// file is a scenario file that is being parsed. First each setting is parsed separately. Then the settings that depend
-// on other settings are completed.
+// file is a scenario file that is being parsed. Each setting is first parsed separately. Then the settings that depend
+// on others are filled in.
 type file struct {
 	*format.Reader
 	scenario                      *Scenario
@@ -161,7 +161,7 @@ func (f *file) settle() {
 }
 
 // processes returns the processes of the run. It returns nil if the file does not give a valid number of servers and
-// clients. Otherwise, one wrong number would lead to an error message for each process name in the file.
+// clients, because in that case one wrong number would lead to an error message for each process name in the file.
 func (f *file) processes() *nemesis.Names {
 	if f.clients == 0 || len(f.scenario.Servers.asked()) == 0 {
 		return nil

@@ -16,14 +16,14 @@ type Process struct {
 	stream Stream // used only by clients
 	// paused is the number of pauses that have not ended.
 	paused int
-	// held contains, in order, the events for the process that became due while it was paused. It is empty unless
-	// paused > 0.
+	// held contains the process's events that became due while it was paused, in order. It is empty unless paused > 0.
 	held []event
 	// clockMoved means that the clock of a server has changed and the server has not been notified yet, because it is
 	// paused.
 	clockMoved bool
 	down       bool
-	// life counts the starts of a server. Timers and connections that were created before the latest start are invalid.
+	// life is the number of times the server has started. Timers and connections that were created before the latest
+	// start are invalid.
 	life   uint64
 	server Server
 	off    Stop // how the last life ended; it determines what happens to requests while the server is down
@@ -38,8 +38,8 @@ type Process struct {
 	outside Outside
 }
 
-// pointCount counts how many times the process has passed a point. Normally, a point is counted only if a fault is to
-// be injected at it. During a Watch, all points are counted.
+// pointCount is the number of times that the process has passed a point. Normally, a point is counted only if a fault
+// is to be injected at it. During a Watch, all points are counted.
 type pointCount struct {
 	point  Point
 	passed int
@@ -52,7 +52,7 @@ type strike struct {
 	f   func()
 }
 
-// holds reports whether the process is paused. If it is, holds stores the event until the pause ends.
+// holds reports whether the process is paused. If so, it stores the event until the pause ends.
 func (p *Process) holds(who actor, arg uint64) bool {
 	if p.paused == 0 {
 		if p.w.watch != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Evidence is the result of a check, together with the orders that porcupine tried, which a report can draw.
+// Evidence is the result of a check, and the orders that porcupine tried. A report can draw these orders.
 type Evidence struct {
 	Answer Answer
 	Ops    int
@@ -19,8 +19,8 @@ type Evidence struct {
 	info   porcupine.LinearizationInfo
 }
 
-// evidence runs the check on a model with a budget. For the diagram, it keeps the model without a budget, because
-// drawing replays steps that must not be counted.
+// evidence runs the check on a model with a budget. The Evidence contains the model without a budget, because drawing
+// repeats steps that must not be counted.
 func evidence(full porcupine.Model, budgeted func(*budget) porcupine.Model, ops []porcupine.Operation) *Evidence {
 	b := budgetFor(len(ops), maxSteps)
 	result, info := porcupine.CheckOperationsVerbose(budgeted(&b), ops, 0)

@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// Undisturbed runs a test that depends on real time. A failure may be the host's fault if no code of this process ran
-// for a while during the test. Undisturbed then runs the test again, at most twice. The third result counts. Each
-// repetition is logged, and noted in the file that FENCEPOST_REPEATS names.
+// Undisturbed runs a test that depends on real time. If the test fails, and no code of this process ran for a while
+// during the test, the failure may be the host's fault. In that case, Undisturbed runs the test again, at most twice.
+// The third result counts. Each repetition is logged, and noted in the file that FENCEPOST_REPEATS names.
 func Undisturbed(t *testing.T, test func(t testing.TB)) {
 	t.Helper()
 	undisturbed(t, longestGap, test)
 }
 
-// standstill is how long the host must have stopped the process to excuse a failure. The timeouts of servers and
-// clients are several times as long.
+// standstill is how long the host must have stopped the process for a failure to be excused. The timeouts of servers
+// and clients are several times as long.
 const standstill = 200 * time.Millisecond
 
 func undisturbed(t testing.TB, watch func() (stop func() time.Duration), test func(t testing.TB)) {
@@ -92,7 +92,7 @@ func longestGap() (stop func() time.Duration) {
 	}
 }
 
-// attempt is a run of a test whose result might not count. It keeps what the run would report to the test.
+// attempt is a run of a test whose result might not count. It records what the run would report to the test.
 type attempt struct {
 	testing.TB
 	mu              sync.Mutex
@@ -122,7 +122,7 @@ func (a *attempt) do(f func()) {
 	<-done
 }
 
-// log keeps a line, together with the file and line number from which the test logged it.
+// log records a line, preceded by the file and line number from which the test logged it.
 func (a *attempt) log(text string) {
 	_, file, line, _ := runtime.Caller(2)
 	a.mu.Lock()

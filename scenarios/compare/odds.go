@@ -14,7 +14,7 @@ import (
 )
 
 // Odds is the probability that a Redlock loses mutual exclusion if each of its servers loses the lock with a given
-// probability. It is both measured and computed by a formula. A server is either a master-replica pair, which may lose
+// probability. Measure measures it, and Formula calculates it. A server is either a master-replica pair, which may lose
 // the lock in a failover (a claim of Alibaba Cloud in STATEMENTS.md), or a server without persistence, which may lose
 // it in a restart.
 type Odds struct {
@@ -35,12 +35,12 @@ const (
 	ByRestart  Loss = "restart"  // a restart without persistence
 )
 
-// MaxOddsServers is the maximum number of servers of a Redlock whose odds are measured.
+// MaxOddsServers is the maximum number of servers for which the odds are measured.
 const MaxOddsServers = 9
 
 // Formula returns the probability that the servers that never granted the lock and those that lost it form a second
-// quorum: P(Bin(h, k) >= q - (N - h)). Of the N servers, h granted the lock, each of these loses it with probability k,
-// and q is the quorum.
+// quorum: P(Bin(h, k) >= q - (N - h)). Here, h of the N servers granted the lock, k is the probability that one of them
+// loses it, and q is the quorum.
 func (o *Odds) Formula() float64 {
 	least := o.Quorum - (o.Servers - o.Held)
 	if least <= 0 {
@@ -54,8 +54,8 @@ func (o *Odds) Formula() float64 {
 	return p
 }
 
-// Article returns k^N, the formula in Alibaba Cloud's article for the probability that Redlock loses the lock: all
-// servers lose it at once.
+// Article returns k^N, which is the probability that Redlock loses the lock according to Alibaba Cloud's article. It is
+// the probability that all servers lose the lock at once.
 func (o *Odds) Article() float64 { return math.Pow(o.Chance, float64(o.Servers)) }
 
 // measured returns the fraction of runs in which mutual exclusion was lost.
@@ -121,7 +121,7 @@ func (o Odds) Measure(ctx context.Context, how Options) (*Odds, error) {
 	return &o, err
 }
 
-// losses returns one fault for each server. The fault makes the server lose the lock.
+// losses returns one fault for each server, which makes the server lose the lock.
 func (o *Odds) losses() ([]nemesis.Fault, error) {
 	line := "cut redis-%[1]d -> redis-%[1]d-replica-1 at 0s for 900ms"
 	if o.By == ByRestart {

@@ -22,7 +22,7 @@ type record struct {
 	Held json.RawMessage `json:"held"`
 }
 
-// encode returns a search as one line of JSON, which decode reads.
+// encode returns a search as one line of JSON that decode can read.
 func encode(v any) ([]byte, error) {
 	held, err := json.Marshal(v)
 	if err != nil {
@@ -80,13 +80,13 @@ func unprintable(text []byte) bool {
 	}
 }
 
-// longestCause is the maximum length, in characters, of a cause's kind and also of its detail. Real causes are shorter.
+// longestCause is the maximum length, in characters, of a cause's kind, and of its detail. Real causes are shorter.
 const longestCause = 64
 
 // consistentFindings reports whether the findings can be the result of runs with the seeds in ran. laws contains the
-// number of runs that broke each law. Each finding must name a seed in ran. No two findings may be equal, and no
-// finding may have more runs than broke its law. For each law, the runs of its findings must add up to at least the
-// number of runs that broke it.
+// number of runs that broke each law. Each finding must name a seed in ran. All findings must be different. No finding
+// may have more runs than broke its law, and the findings of a law must together have at least as many runs as broke
+// the law.
 func consistentFindings(all campaign.Findings, laws campaign.Laws, ran Ranges) bool {
 	broken, most, seen := map[checker.Law]int{}, map[checker.Law]int{}, map[campaign.Finding]bool{}
 	for _, f := range all {
@@ -104,7 +104,7 @@ func consistentFindings(all campaign.Findings, laws campaign.Laws, ran Ranges) b
 	})
 }
 
-// consistentLaws reports whether, for each law, the numbers of outcomes add up to the number of runs.
+// consistentLaws reports whether the numbers of outcomes of each law add up to the number of runs.
 func consistentLaws(tallies campaign.Laws, runs int) bool {
 	return slices.EqualFunc(tallies, checker.Laws, func(t campaign.Law, l checker.Law) bool {
 		free := t.Free()

@@ -34,7 +34,7 @@ func (m *Member) tick(number uint64) {
 	now := m.host.Monotonic()
 	m.beat.gap, m.beat.last = now-m.beat.last, now
 	m.host.WakeAfter(m.config.Heartbeat, wakeBeat|number)
-	// The raft library may already have stepped down. m learns this only when the current write ends.
+	// The raft library may already have stepped down. m does not learn of this until the current write ends.
 	if m.node.BasicStatus().RaftState == raft.StateLeader {
 		m.node.Tick()
 	}
@@ -44,8 +44,8 @@ func (m *Member) tick(number uint64) {
 	}
 }
 
-// Active reports whether this member is leader and has sent regular heartbeats lately. After a pause, it returns false
-// until the second heartbeat. By then, the member has read every message that another leader has sent it in the
+// Active reports whether this member is the leader and has sent regular heartbeats lately. After a pause, it returns
+// false until the second heartbeat. By then, the member has read every message that another leader has sent it in the
 // meantime.
 func (m *Member) Active() bool {
 	allowed := missedTicks * m.config.Heartbeat
@@ -113,7 +113,8 @@ func (m *Member) watchAgain() {
 }
 
 // suspect is called when the timer of m.watch expires. If the leader has been silent for too long, this member forgets
-// it, and may vote for another. If the silence has also lasted for m.watch.patience, this member starts a campaign.
+// it, and may vote for another. If the silence has lasted for at least m.watch.patience, this member also starts a
+// campaign.
 func (m *Member) suspect(number uint64) {
 	if m.leading || number != m.watch.number {
 		return

@@ -271,7 +271,7 @@ func (n *Node) namesIn(slot int) []string {
 	return n.data.NewestFirst(func(name string) bool { return KeySlot(name) == slot })
 }
 
-// setSlot implements CLUSTER SETSLOT, with which operators move a slot from one master to another.
+// setSlot implements CLUSTER SETSLOT. Operators use it to move a slot from one master to another.
 func (n *Node) setSlot(args []string) {
 	m := n.member
 	if m.self.master != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// tickEvery is the interval at which a replica sends acknowledgments, and at which a master counts its replicas.
+// tickEvery is how often a replica sends acknowledgments, and how often a master counts its replicas.
 const tickEvery = time.Second
 
 // tickFirst is called when the process starts. It sets the timer for the work that is done once a second.
@@ -116,7 +116,7 @@ func (n *Node) promote() {
 	n.data.NoteEnds()
 }
 
-// reinstate handles an order that makes a deposed master the master again before it has begun to follow the new master.
+// reinstate handles an order to make a deposed master the master again, before it has begun to follow the new master.
 // The node keeps its own data. The group records that the node is the master again.
 func (n *Node) reinstate(master sim.ProcessID) {
 	if g := n.cfg.Group; g != nil && master == n.host.Name() && n.repl.master == "" && g.master != master {

@@ -86,7 +86,8 @@ func (c *Client) pause(env sim.Env) bool {
 	return c.state != Closed
 }
 
-// untilLost shortens a wait so that it ends, at the latest, when the client gives up its session by its own clock.
+// untilLost shortens a wait so that it ends no later than the time at which the client, by its own clock, gives up its
+// session.
 func (c *Client) untilLost(env sim.Env, wait time.Duration) time.Duration {
 	if !c.config.CountsTimeout || c.session == nil || c.state != Suspended {
 		return wait
@@ -108,7 +109,7 @@ func (c *Client) welcome(env sim.Env, sent time.Duration, s *Session) {
 	}
 }
 
-// setAgain sets all pending watches at the new member. If the event of a watch has already happened, the watch fires at
+// setAgain sets all pending watches on the new member. If the event of a watch has already happened, the watch fires at
 // once.
 func (c *Client) setAgain(env sim.Env) {
 	var lists [watchChild + 1][]string
