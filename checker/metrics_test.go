@@ -164,8 +164,8 @@ func TestEvidenceCanBeDrawn(t *testing.T) {
 	}
 }
 
-// TestTheEvidenceThatSaysMostIsDrawn checks which locks are drawn: the lock that is named, a lock that is refuted, and
-// the first of the other locks.
+// TestTheEvidenceThatSaysMostIsDrawn checks which locks Evidence draws if there is no room for all of them. The lock
+// named by the caller comes first, then a refuted lock, and then the other locks in order.
 func TestTheEvidenceThatSaysMostIsDrawn(t *testing.T) {
 	var text strings.Builder
 	for i, lock := range []string{"a", "b", "c", "d", "e"} {

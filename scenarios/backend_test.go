@@ -61,8 +61,8 @@ func TestABackendIsKnownToFiles(t *testing.T) {
 	}
 }
 
-// TestFrontsCanBeCompared: the values of type sim.Front can be compared with ==, so that code can tell whether a front
-// was replaced.
+// TestFrontsCanBeCompared checks that the values of type sim.Front can be compared with ==, so that code can tell
+// whether a front was replaced.
 func TestFrontsCanBeCompared(t *testing.T) {
 	for _, s := range Wired() {
 		if !reflect.ValueOf(s.Front()).Comparable() || s.Front() != s.Front() {

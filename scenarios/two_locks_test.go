@@ -31,9 +31,9 @@ func withTwoLocks(t *testing.T, d *locks.Definition) *format.Document {
 	return doc
 }
 
-// TestGivingUpALockDoesNotEndAnother: in runs without faults, clients that hold one lock fail to acquire another. Each
-// client must keep its first lock until it calls its release. The test tries every allowed value of each setting of the
-// lock that has a list of allowed values.
+// TestGivingUpALockDoesNotEndAnother checks that each client keeps its first lock until it calls release, although it
+// fails to acquire a second one. There are no faults. If a setting of the lock has a list of allowed values, the test
+// tries all of them.
 func TestGivingUpALockDoesNotEndAnother(t *testing.T) {
 	for _, d := range locks.Definitions() {
 		t.Run(string(d.Name), func(t *testing.T) {
@@ -77,9 +77,9 @@ func TestGivingUpALockDoesNotEndAnother(t *testing.T) {
 	}
 }
 
-// TestWhoGivesUpALockLeavesNothingBehind: in runs with random faults of processes and links, clients that hold one lock
-// fail to acquire another. The locks are kept alive by a session. No client may wait for something that an abandoned
-// attempt left behind, and no holder may lose its lock.
+// TestWhoGivesUpALockLeavesNothingBehind checks that a client that gives up a lock leaves nothing behind that makes
+// another client wait, and that no holder loses its lock. Clients that hold one lock fail to acquire another, under
+// random faults of processes and links. The locks are kept alive by a session.
 func TestWhoGivesUpALockLeavesNothingBehind(t *testing.T) {
 	for _, lock := range []string{"etcd", "etcd line one-key", "zookeeper", "zookeeper watch lowest", "lease-object"} {
 		t.Run(lock, func(t *testing.T) {
@@ -120,7 +120,6 @@ func TestWhoGivesUpALockLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// failedAcquires counts the acquires that failed.
 func failedAcquires(h *history.History) (n int) {
 	for _, e := range h.Events {
 		if e.F == history.Acquire && e.Type == history.Fail {

@@ -42,9 +42,9 @@ func grants(r *rand.Rand, n int) *history.History {
 }
 
 // overlapsByPairs lists all pairs of spans that overlap, by comparing each pair. If sure is true, each span lasts only
-// as long as is known, and two spans must overlap by more than the sum of both clock errors. Otherwise, each lasts as
-// long as possible, and two spans may even be apart by that sum. Events of one process are in the order in which they
-// were recorded.
+// as long as is certain, and two spans must overlap by more than the sum of both clock errors. If sure is false, each
+// span lasts as long as possible, and there may be a gap between two spans that is no longer than that sum. Events of
+// one process are in the order in which they were recorded.
 func overlapsByPairs(t *trace.Trace, spans []trace.Span, sections, sure bool) (pairs [][]int) {
 	at := func(s trace.Span) (from, to int64) {
 		g := &t.Grants[s.Grant]
@@ -128,7 +128,7 @@ func TestTheSweepFindsWhatPairsFind(t *testing.T) {
 }
 
 // crowdsByChoices lists, for each span, the first choice of earlier spans that forms a crowd with it. A crowd has one
-// span more than there are permits, and each pair of its spans is one of the given pairs.
+// more span than there are permits, and each pair of its spans is one of the given pairs.
 func crowdsByChoices(spans, permits int, pairs [][]int) (crowds [][]int) {
 	related := func(group []int) bool {
 		for n, j := range group {

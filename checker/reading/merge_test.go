@@ -23,7 +23,7 @@ func part(t *testing.T, name string, lines ...string) Part {
 	return Part{Name: name, History: h}
 }
 
-// took returns a line of a history: an acquire of the process returned ok at the given time.
+// took returns a line of a history that says that an acquire of the process returned ok at the given time.
 func took(process string, at int) string {
 	return fmt.Sprintf(`{"time":%d,"process":%q,"type":"ok","f":"acquire","lock":"l","attempt":"%s/%d","since":%d,`+
 		`"granted":%d,"until":%d}`, at, process, process, at, at, at, at+5)
@@ -57,8 +57,9 @@ func TestMachinesAreMergedByTheirTimes(t *testing.T) {
 	}
 }
 
-// TestEachMachineKeepsItsClockAndItsEnd checks when the recording of each process ends: at the end given in its header,
-// but not before its last event. If the file is truncated, the recording ends at the last event.
+// TestEachMachineKeepsItsClockAndItsEnd checks the clock error of each process, and when its recording ends. The
+// recording ends when the header says, but not before the last event. If the file is truncated, it ends at the last
+// event.
 func TestEachMachineKeepsItsClockAndItsEnd(t *testing.T) {
 	cut := part(t, "c", `{"header":{"start":100,"clock_error":3,"end":90}}`, took("c", 40))
 	cut.Cut = "line 3: text without its closing quote"

@@ -52,7 +52,6 @@ func named(h *history.History) *history.History {
 	return out
 }
 
-// outcomeOf returns the outcome of the call at position i, or 0 if it did not return.
 func outcomeOf(events []history.Event, i int) history.Type {
 	for _, e := range events[i+1:] {
 		if e.Process == events[i].Process {

@@ -171,7 +171,6 @@ func TestOneRunAndManySayTheSame(t *testing.T) {
 	}
 }
 
-// agree checks that the formats of one report agree.
 func (f *forms) agree(t *testing.T) {
 	t.Helper()
 	for form, s := range f.said {

@@ -103,8 +103,8 @@ func run(t *testing.T, s *scenarios.Scenario, p nemesis.Plan) *outcome {
 	return o
 }
 
-// isDeadline reports whether the value of a member ends with the member's expiry, as Unix time in milliseconds. A
-// number above 1e12 (a time in 2001) is taken as Unix time, because no counter gets that high.
+// isDeadline reports whether the value of a member ends with the member's expiry, as Unix time in milliseconds. It
+// assumes that a number above 1e12 (a time in 2001) is a Unix time, because no counter gets that high.
 func isDeadline(e *history.Event) bool {
 	millis, err := strconv.ParseInt(e.Value[strings.LastIndex(e.Value, " ")+1:], 10, 64)
 	return e.F == history.KeySet && e.Member != "" && err == nil && millis > 1e12
@@ -157,7 +157,6 @@ func differ(t *testing.T, what string, a, b *outcome, p, q nemesis.Plan) bool {
 	return true
 }
 
-// withFaults returns the plan with the given faults in place of its own.
 func withFaults(p nemesis.Plan, faults ...nemesis.Fault) nemesis.Plan {
 	p.Faults = faults
 	return p

@@ -81,8 +81,8 @@ func TestExpectationsMeetOutcomes(t *testing.T) {
 	}
 }
 
-// TestAnExpectedCauseMayBeOneOfSeveral: if a law is expected to be violated with one cause, violations with other
-// causes are accepted as well, in any order.
+// TestAnExpectedCauseMayBeOneOfSeveral checks that if a law is expected to be violated with one cause, violations with
+// other causes are accepted as well, in any order.
 func TestAnExpectedCauseMayBeOneOfSeveral(t *testing.T) {
 	v := came(checker.MutualExclusion, checker.Violated, checker.Cause{Kind: checker.LostInFailover})
 	v.Findings[0].Further = []checker.Finding{{Law: checker.MutualExclusion, Outcome: checker.Violated,
@@ -97,7 +97,7 @@ func TestAnExpectedCauseMayBeOneOfSeveral(t *testing.T) {
 	}
 }
 
-// TestEveryCauseOfAnUnnamedLawMustBeExcused: if the scenario does not name a law, that law may be violated only with
+// TestEveryCauseOfAnUnnamedLawMustBeExcused checks that a law that the scenario does not name may be violated only with
 // causes that break no promise.
 func TestEveryCauseOfAnUnnamedLawMustBeExcused(t *testing.T) {
 	lost := checker.Cause{Kind: checker.NoQuorumLeft}
@@ -112,8 +112,8 @@ func TestEveryCauseOfAnUnnamedLawMustBeExcused(t *testing.T) {
 	}
 }
 
-// TestWhatServersDoNotRecordIsNoMismatch: if servers record nothing, a violation matches whatever cause is expected,
-// and a law that could not be checked leaves the run undecided.
+// TestWhatServersDoNotRecordIsNoMismatch checks the case that servers record nothing. A violation then matches whatever
+// cause is expected, and a law that could not be checked leaves the run undecided.
 func TestWhatServersDoNotRecordIsNoMismatch(t *testing.T) {
 	for _, c := range []struct {
 		expect     string
@@ -137,7 +137,7 @@ func TestWhatServersDoNotRecordIsNoMismatch(t *testing.T) {
 	}
 }
 
-// TestEmptyVerdictIsNoPass: if a verdict has no finding for an expected law, it does not pass.
+// TestEmptyVerdictIsNoPass checks that a verdict without a finding for an expected law does not pass.
 func TestEmptyVerdictIsNoPass(t *testing.T) {
 	e := parse(t, oneRedis+"expect: {ownership: holds, lease-exclusion: violated}\n").Expect
 	mismatches, undecided := e.Match(checker.Verdict{}, nil, checker.Promise{})
@@ -179,8 +179,8 @@ func TestMetricsMeetBounds(t *testing.T) {
 	}
 }
 
-// TestNothingMeasuredIsNoPass: a metric without samples satisfies no bound. The exception is unavailability: if no
-// client waited, it is zero.
+// TestNothingMeasuredIsNoPass checks that a metric without samples satisfies no bound. The exception is unavailability:
+// if no client waited, it is zero.
 func TestNothingMeasuredIsNoPass(t *testing.T) {
 	e := parse(t, oneRedis+"expect: {metrics: {lock_timeout_rate: 0, unavailability: 0s}}\n").Expect
 	got, _ := e.Match(checker.Verdict{}, checker.Measure(&history.History{}), checker.Promise{})

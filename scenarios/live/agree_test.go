@@ -41,9 +41,9 @@ var placed = []string{
 	"break client-1 | redis-1 before the answer to the EVALSHA",
 }
 
-// TestAProgramComesOutAlikeInRealAndInVirtualTime: under the faults in placed, the same program violates the same laws
-// in real time as in virtual time, with the same causes. If a run in real time has another outcome, it is repeated, at
-// most twice, because a stall of the host may be the reason.
+// TestAProgramComesOutAlikeInRealAndInVirtualTime checks that, under the faults in placed, the same program violates
+// the same laws in real time as in virtual time, with the same causes. If a run in real time has another outcome, it is
+// repeated, at most twice, because a stall of the host may be the reason.
 func TestAProgramComesOutAlikeInRealAndInVirtualTime(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	const text = "name: alike\nservers: {redis: 1}\nclients: 2\nlock: {protocol: set-nx-px, ttl: 2s}\n" +

@@ -93,7 +93,7 @@ const compareAndDelete = `if redis.call("get",KEYS[1]) == ARGV[1] then return re
 // thinks is the time that a client spends between two sections.
 const thinks = 200 * time.Millisecond
 
-// beClient is a client as a user might write it: it uses SET NX PX on one Redis. The argument selects what the client
+// beClient is a client as a user might write it. It uses SET NX PX on one Redis server. how selects what the client
 // does wrong.
 func beClient(how string) {
 	switch how {
@@ -161,7 +161,7 @@ func beClient(how string) {
 // entered is a key that client-2 sets inside its section. client-1 waits for this key inside its own section.
 const entered = "entered"
 
-// prolongs is a client that extends its lock as often as it can while it works, and writes at the end. It stops
+// prolongs extends the client's lock as often as it can while the client works, and writes at the end. It stops
 // extending if a reply takes too long. If reports is set, it reports its extensions.
 func prolongs(redis, resource *wire, lock string, reports bool) {
 	say := func(words ...string) {

@@ -111,8 +111,8 @@ func (l *forgetful) Lock(ctx context.Context) error {
 
 func (l *forgetful) Unlock(context.Context) error { return l.giveBack(l.key, "last") }
 
-// TestAPoolIsOneObjectOfItsClient: all locks of a client get the same pool. Therefore, the test detects a pool that
-// mixes up the owners of its keys. Different clients get different pools.
+// TestAPoolIsOneObjectOfItsClient checks that all locks of a client get the same pool, and that different clients get
+// different pools. Therefore, Explore detects a pool that mixes up the owners of its keys.
 func TestAPoolIsOneObjectOfItsClient(t *testing.T) {
 	own := func(open func(*locktest.Client) (locktest.Lock, error), pool func(locktest.Lock) *pool) locktest.Config {
 		return locktest.Config{Locks: []string{"account", "order"}, TTL: lease, Plan: []string{}, Seeds: 4,

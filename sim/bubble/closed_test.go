@@ -29,9 +29,9 @@ func commands(list ...string) string {
 	return string(b)
 }
 
-// TestAServerReadsAllOfAConnectionBeforeItsEnd: after a pause or an fsync, a server first reads the commands that a
-// client has sent, and then the end of the connection. The expected counts were measured with a redis-server 7.0 that
-// used appendfsync always and was stopped by SIGSTOP while the same commands arrived.
+// TestAServerReadsAllOfAConnectionBeforeItsEnd checks that after a pause or an fsync, a server reads the commands that
+// a client has sent before it handles the end of the connection. The expected counts were measured with redis-server
+// 7.0, which used appendfsync always and was stopped by SIGSTOP while the same commands arrived.
 func TestAServerReadsAllOfAConnectionBeforeItsEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		sent []string

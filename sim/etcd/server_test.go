@@ -103,7 +103,7 @@ func (d *desk) askFor(attempt history.Attempt, member int, c Call) string {
 	return answer
 }
 
-// call sends the call c to a member on the connection at. It returns the response or the text of an error.
+// call sends c to a member on the given connection. It returns the response or the text of an error.
 func call(env sim.Env, at sim.Conn, timeout time.Duration, of history.Attempt, c Call) string {
 	c.Stream = 1
 	r, err := c.Read(&env.Call(timeout, nil, sim.Request{Conn: at, Args: c.Args(), Attempt: of})[0])
@@ -120,7 +120,6 @@ func (d *desk) want(member int, c Call, answer string) {
 	}
 }
 
-// pass lets the given time pass.
 func (d *desk) pass(by time.Duration) { d.Run(d.Now()+sim.Time(by), nil) }
 
 // records lists the recorded events of keys.
@@ -285,8 +284,9 @@ func TestALeaseEndsByTheLeadersClockAndTakesItsKeysAlong(t *testing.T) {
 		"key-gone l of:c/1 by: expired")
 }
 
-// TestLeasesThatEndAtOnceOnAMemberAlone: a member without peers, whose fsyncs take no time, applies the end of one
-// lease while it is still going through the list of ended leases. All of these leases must end.
+// TestLeasesThatEndAtOnceOnAMemberAlone checks that all leases that end at the same time are removed. The member has no
+// peers and its fsyncs take no time, so it applies the end of one lease while it is still going through the list of
+// ended leases.
 func TestLeasesThatEndAtOnceOnAMemberAlone(t *testing.T) {
 	d := newDeskOf(t, "etcd-1")
 	for n := range 4 {

@@ -327,8 +327,8 @@ func TestMachinesSendToEachOther(t *testing.T) {
 	l.want(l.register(2).report, "odd", "m-1: one", "m-1: two", "wake 9")
 }
 
-// TestEveryMemberAppliesTheProposedValue: all members apply the value that was proposed, even a member that has
-// restarted.
+// TestEveryMemberAppliesTheProposedValue checks that all members apply the value that was proposed, even a member that
+// has restarted.
 func TestEveryMemberAppliesTheProposedValue(t *testing.T) {
 	l := newLab(t, 3, Config{})
 	l.ask(10*ms, 2, time.Second, "write", "a")

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// epochPlus returns, as text, the time d after the epoch of the tests, in ms since 1970.
+// epochPlus returns the time d after the epoch of the tests, in ms since 1970, as a string.
 func epochPlus(d time.Duration) string { return strconv.FormatInt((epoch+int64(d))/1_000_000, 10) }
 
 func TestKeyIsAliveThroughTheMillisecondOfItsDeadline(t *testing.T) {
@@ -80,9 +80,9 @@ func TestBackwardJumpLetsKeysLiveLonger(t *testing.T) {
 	check(t, "records", m.story(), "6.0006 s key-gone lock of client-1/1: expired\n")
 }
 
-// TestExpiredKeyThatNobodyCameAcrossIsAliveAgainWhenTheClockGoesBack: an expired key is deleted when a command accesses
-// it, or by the background cycle every 100 ms. If the clock is set back before that, the key is alive again, and the
-// records show this.
+// TestExpiredKeyThatNobodyCameAcrossIsAliveAgainWhenTheClockGoesBack checks that an expired key is alive again if the
+// clock is set back before the key is deleted, and that the records show this. An expired key is deleted when a command
+// accesses it, or by the background cycle every 100 ms.
 func TestExpiredKeyThatNobodyCameAcrossIsAliveAgainWhenTheClockGoesBack(t *testing.T) {
 	for _, c := range []struct {
 		name, meanwhile string
@@ -123,8 +123,8 @@ func TestExpiredKeyThatNobodyCameAcrossIsAliveAgainWhenTheClockGoesBack(t *testi
 	}
 }
 
-// TestWatchedKeyThatExpiresStopsTheTransaction: WATCH behaves as in Redis 7.0. EXEC fails if the clock shows that the
-// key was alive at WATCH but has expired at EXEC.
+// TestWatchedKeyThatExpiresStopsTheTransaction checks that WATCH behaves as in Redis 7.0. EXEC fails if the clock shows
+// that the key was alive at WATCH but has expired at EXEC.
 func TestWatchedKeyThatExpiresStopsTheTransaction(t *testing.T) {
 	for back, want := range map[time.Duration]string{0: "null array", -2 * time.Second: "[PONG]"} {
 		m := newMachine(Config{})
@@ -166,8 +166,8 @@ func TestPastDeadlineKillsWithoutBeingAsked(t *testing.T) {
 		"0.000 s key-gone lock of client-1/1: expired\n")
 }
 
-// TestExpireNotAfterNowDeletesAtOnce: a TTL of zero or less is a request to delete the key. An absolute time in the
-// past is recorded as a deadline that has passed.
+// TestExpireNotAfterNowDeletesAtOnce checks that a TTL of zero or less counts as a request to delete the key, and that
+// an absolute time in the past is recorded as a deadline that has passed.
 func TestExpireNotAfterNowDeletesAtOnce(t *testing.T) {
 	asked := "0.000 s key-gone lock of client-1/1 by client-2/7: deleted\n"
 	late := func(until string) string {

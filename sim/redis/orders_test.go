@@ -21,7 +21,8 @@ func (m *machine) answers() bool {
 	return *reply != ""
 }
 
-// TestAClientPauseEndsWithItsLastOne: requests wait until all active client pauses have ended, and are then executed.
+// TestAClientPauseEndsWithItsLastOne checks that requests wait until all active client pauses have ended, and are then
+// executed.
 func TestAClientPauseEndsWithItsLastOne(t *testing.T) {
 	m := newMachine(Config{})
 	first, second := new(history.Fault), new(history.Fault)
@@ -38,8 +39,8 @@ func TestAClientPauseEndsWithItsLastOne(t *testing.T) {
 	}
 }
 
-// TestACrashEndsAClientPause: a client pause (CLIENT PAUSE) ends when the node's process crashes. If another pause has
-// begun in the meantime, the scheduled end of the first pause does not end it.
+// TestACrashEndsAClientPause checks that a client pause (CLIENT PAUSE) ends when the node's process crashes, and that
+// its scheduled end does not end another pause that has begun in the meantime.
 func TestACrashEndsAClientPause(t *testing.T) {
 	for name, end := range map[string]func(m *machine, first, second *history.Fault){
 		"the end comes while the node is down": func(m *machine, first, second *history.Fault) {
@@ -85,8 +86,8 @@ func TestACrashEndsAClientPause(t *testing.T) {
 	}
 }
 
-// TestRemovedKeysAreRecordedWithTheirReason: a key may be evicted, and an operator may flush all keys. The record of
-// each removed key contains the reason. If a key to be removed does not exist, there is no record.
+// TestRemovedKeysAreRecordedWithTheirReason checks that when a key is evicted, or an operator flushes all keys, the
+// record of each removed key contains the reason. If a key to be removed does not exist, there must be no record.
 func TestRemovedKeysAreRecordedWithTheirReason(t *testing.T) {
 	for why, gone := range map[history.Why][]string{history.Evicted: {"a"}, history.FlushedByOperator: {"a", "b"}} {
 		m := newMachine(Config{})

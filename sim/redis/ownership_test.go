@@ -186,9 +186,9 @@ func (a *asker) send(args ...string) string {
 	return a.reply
 }
 
-// runIf runs the given commands if a condition is true. It sends them as plain commands, in a transaction or in a
-// script, as the field form of the spelling (the variant of the lock) says. The condition is passed twice: as a Lua
-// expression, and as a command with a function that judges the command's reply.
+// runIf runs the given commands if a condition is true. The form of the spelling determines whether it sends them as
+// plain commands, in a transaction or in a script. The condition is passed twice: as a Lua expression, and as a command
+// with a function that judges the command's reply.
 func (a *asker) runIf(lua, read string, is func(reply, owner string) bool, commands []string) bool {
 	switch s := a.stage.spelling; s.form {
 	case "commands":
@@ -291,7 +291,7 @@ func (a *asker) give() {
 	s.note(e)
 }
 
-// reads returns the owner value in the key, or some other text if there is no key.
+// reads returns the owner value in the key. If there is no key, it returns a string that is not an owner value.
 func (a *asker) reads() string { return strings.Trim(a.do(a.stage.all), "[]") }
 
 // note records an event of a client.
@@ -371,7 +371,7 @@ func model(schedule []string, r letting) (o outcome) {
 }
 
 // schedules returns all schedules of a given length in which two clients acquire and release the lock. If a client
-// holds the lock according to the model, its next step is a release, and otherwise an acquire.
+// holds the lock according to the model, its next step is a release. Otherwise it is an acquire.
 func schedules(length int, r letting) (all [][]string) {
 	var extend func(s []string, has map[string]bool)
 	extend = func(s []string, has map[string]bool) {
@@ -418,7 +418,7 @@ func TestWhoOwnsALockDoesNotDependOnItsSpelling(t *testing.T) {
 	}
 }
 
-// respellings maps the name of a storage to other commands that set the storage's key.
+// respellings lists, by the name of the storage, other commands that set the storage's key.
 var respellings = map[string][][]string{
 	"string": {{"set @lock $owner px $ttl nx"}, {"SET @lock $owner NX EX 1"}, {"SETEX @lock 1 $owner"},
 		{"PSETEX @lock $ttl $owner"}, {"SET @lock $owner", "PEXPIRE @lock $ttl"},

@@ -14,7 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestWhereTracingIsForbidden: if a container forbids one of the calls that tracing needs, the error says what to do.
+// TestWhereTracingIsForbidden checks that if a container forbids one of the calls that tracing needs, the error says
+// what to do.
 func TestWhereTracingIsForbidden(t *testing.T) {
 	for name, nr := range map[string]int{"ptrace": unix.SYS_PTRACE, "pidfd_getfd": unix.SYS_PIDFD_GETFD,
 		"process_vm_readv": unix.SYS_PROCESS_VM_READV} {

@@ -61,8 +61,8 @@ func TestReadsMayBeStaleUntilSync(t *testing.T) {
 	want(t, s.report, "0.0 client-1 CONNECTED", "0.0 client-3 CONNECTED", "1.0 written <nil>", "1.4 old <nil> new")
 }
 
-// TestMissedEventsFireAtTheNextMember: while a client is disconnected, another client changes znodes that the first one
-// watches. The watches must fire when the client connects to the next member.
+// TestMissedEventsFireAtTheNextMember checks that if another client changes watched znodes while a client is
+// disconnected, the watches fire when the client connects to the next member.
 func TestMissedEventsFireAtTheNextMember(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
 	s.client(1, nil, func(env sim.Env, c *zookeeper.Client) {
@@ -103,8 +103,8 @@ func TestMissedEventsFireAtTheNextMember(t *testing.T) {
 		"20.1 {NodeDataChanged /calm} {NodeChildrenChanged /calm} {NodeCreated /unborn}")
 }
 
-// TestMissedEventsArriveKindByKind: after a reconnection, events of data watches arrive first, then events of watches
-// for a znode's creation, and then events of child watches.
+// TestMissedEventsArriveKindByKind checks the order of missed events after a reconnection: first those of data watches,
+// then those of watches for a znode's creation, and then those of child watches.
 func TestMissedEventsArriveKindByKind(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
 	s.AddClient("client-1", 0, func(env sim.Env) {
@@ -126,8 +126,8 @@ func TestMissedEventsArriveKindByKind(t *testing.T) {
 	want(t, s.report, "0.0 {NodeDataChanged /a}", "0.0 {NodeCreated /a}", "0.0 {NodeChildrenChanged /a}")
 }
 
-// TestAMemberThatLagsTakesNoClientThatHasSeenMore: a member refuses a client that has seen a change that the member has
-// not applied yet.
+// TestAMemberThatLagsTakesNoClientThatHasSeenMore checks that a member refuses a client that has seen a change that the
+// member has not applied yet.
 func TestAMemberThatLagsTakesNoClientThatHasSeenMore(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
 	s.AddClient("client-1", 0, func(env sim.Env) {
@@ -159,8 +159,8 @@ func TestWatchesEndWithTheSession(t *testing.T) {
 	want(t, s.report[2:], "21.0 client-1 LOST", "21.0 zookeeper: NONODE, then {None /a}")
 }
 
-// TestRequestsOfAConnectionAreServedInOrder: one task reads while another task's write is pending on the same
-// connection. The read must see the write.
+// TestRequestsOfAConnectionAreServedInOrder checks that a task's read sees another task's write that is still pending
+// on the same connection.
 func TestRequestsOfAConnectionAreServedInOrder(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
 	s.client(2, nil, func(env sim.Env, c *zookeeper.Client) {
@@ -176,8 +176,8 @@ func TestRequestsOfAConnectionAreServedInOrder(t *testing.T) {
 	want(t, s.report, "0.0 client-2 CONNECTED", "0.0 <nil>", "0.0 <nil>")
 }
 
-// TestServersAnswerAnythingWithoutHarm: a request that is cut short, or that ZooKeeper does not know, gets an error.
-// Bytes that are not a request close the connection.
+// TestServersAnswerAnythingWithoutHarm checks that a request that is cut short, or that ZooKeeper does not know, gets
+// an error, and that bytes that are not a request close the connection.
 func TestServersAnswerAnythingWithoutHarm(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
 	s.AddClient("client-1", 0, func(env sim.Env) {

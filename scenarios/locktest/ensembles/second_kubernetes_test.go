@@ -71,8 +71,8 @@ func (s *apiSide) ask(method, path string, body any) (all string) {
 	return all
 }
 
-// named replaces a text that differs between the servers with a number. Texts are numbered in the order in which they
-// first appear.
+// named replaces a string that differs between the servers with a number. Strings are numbered in the order in which
+// they first appear.
 func named(list map[string]int, v any) any {
 	text, is := v.(string)
 	if !is || text == "" {
@@ -132,8 +132,8 @@ func (s *apiSide) show(v map[string]any) string {
 // versions.
 var ownText = regexp.MustCompile(`Key: \S+|\(\d+\)`)
 
-// earlier returns an earlier state of an object. If back is 0, it returns the latest state; if back is 1, the state
-// before that. If no such state has been seen, it returns an empty object.
+// earlier returns the latest state of an object if back is 0, the state before that if back is 1, and so on. If no such
+// state has been seen, it returns an empty object.
 func (s *apiSide) earlier(name string, back int) map[string]any {
 	all := s.seen[name]
 	if len(all) <= back {

@@ -34,7 +34,7 @@ var families = []family{
 
 var anything = family{"all", nil}
 
-// protection is a measure with which a client detects the loss of its lock, or limits the harm.
+// protection is a measure that a client takes to detect the loss of its lock, or to limit the harm.
 type protection struct {
 	name        string
 	precautions locktest.Precautions
@@ -202,10 +202,10 @@ func (m *matrix) add(c cell, r *locktest.Report) {
 }
 
 // described reports whether a breach gets its own paragraph. A breach of mutual-exclusion gets one only if slow work
-// caused it, because its other causes are described under lease-exclusion. If the cause of a breach is a miscounted
-// validity, the breach gets a paragraph only under lease-exclusion, and not if the faults are pauses. On replicated
-// servers, a breach with this cause or without a recorded cause gets no paragraph: if one of two masters granted an
-// extension, the checker does not report what happened to that extension.
+// caused it, because its other causes are described under lease-exclusion. A breach caused by a miscounted validity
+// gets one only under lease-exclusion, and not if the faults are pauses. On replicated servers, such a breach gets no
+// paragraph, and neither does a breach without a recorded cause: if one of two masters granted an extension, the
+// checker does not report what happened to that extension.
 func described(c cell, b locktest.Breach) bool {
 	switch b.Cause.Kind {
 	case checker.CauseNotRecorded:
@@ -216,7 +216,8 @@ func described(c cell, b locktest.Breach) bool {
 	return b.Law != checker.MutualExclusion || b.Cause.Detail == checker.BySlowWork
 }
 
-// offer keeps, for each distinct violation, the candidate whose client is best protected.
+// offer stores the candidate if it is the first for its kind of violation, or if its client is better protected than
+// that of the stored one.
 func (m *matrix) offer(c *candidate) {
 	key := string(c.Law) + " " + c.Cause.String()
 	rank := func(c *candidate) int { return slices.Index([]string{"careful", "none", "fenced"}, c.protection.name) }
