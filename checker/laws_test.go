@@ -22,8 +22,8 @@ type lawCase struct {
 	want    string
 }
 
-// lawCases reads a file: cases begin with "case NAME", then "judge LAW …", the history up to "----", and the findings
-// up to the next blank line.
+// lawCases reads the cases in a file. A case begins with "case NAME", followed by "judge LAW …", the history up to
+// "----", and the findings up to the next blank line.
 func lawCases(t *testing.T, text string) (cases []lawCase) {
 	t.Helper()
 	var c lawCase

@@ -139,7 +139,7 @@ var badGrammar = []badLine{
 	{"crash redis-2 losing everything at 1s, restart", 47, `expected "after", found the end of the line`, ""},
 	{"crash redis-2 losing everything at 1s, restart after 0s", 54, `a duration must be longer than 0s, found "0s"`, ""},
 	{"crash redis-2 losing everything at 1s, reboot after 3s", 40, `expected "restart", found "reboot"`, ""},
-	// Unusual characters and long texts.
+	// Unusual characters, and lines and words that are too long.
 	{"pause clïent-1 fro 1s at 1s", 7, `expected a process such as client-1, found "clïent-1"`, ""},
 	{"pause client-1 för 1s at 1s", 16, `expected "for", found "för"`, "for"},
 	{"cut client-1 | redis-1 at 1µs fro 1s", 31, `expected "for" or the end of the line, found "fro"`, "for"},

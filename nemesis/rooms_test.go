@@ -29,13 +29,13 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
-// The tests in this file register each kind of fault a second time under another name, called its twin. They run every
-// package with the kind and with its twin and compare the results. The results differ if a package depends on the name
-// of a kind or keeps its own list of kinds.
+// The tests in this file register each kind of fault a second time, under the name of its twin. They run every package
+// with the kind and with its twin and compare the results. The results differ if a package depends on the name of a
+// kind or has its own list of kinds.
 
 var names = nemesis.TestNames
 
-// alike fails the test unless the two texts differ only in case.
+// alike fails the test unless own and twin differ only in case when they are printed.
 func alike(t *testing.T, what string, own, twin any) {
 	t.Helper()
 	a, b := strings.ToLower(fmt.Sprint(own)), strings.ToLower(fmt.Sprint(twin))
@@ -50,7 +50,6 @@ func alike(t *testing.T, what string, own, twin any) {
 	t.Errorf("%s\n own %.400s\ntwin %.400s", what, a[from:], b[from:])
 }
 
-// twinOf returns the faults with each kind replaced by its twin.
 func twinOf(twins map[nemesis.Kind]nemesis.Kind, faults []nemesis.Fault) []nemesis.Fault {
 	list := slices.Clone(faults)
 	for i := range list {
@@ -207,7 +206,7 @@ var replicatedAndConsensus = []string{
 }
 
 // strikes counts the faults of a kind in the history of a run. It also checks that a fault ends at the instant at which
-// it begins, unless history.FaultKinds says that the kind lasts or ends a process.
+// it begins, unless history.FaultKinds says that faults of this kind last or end a process.
 func strikes(t *testing.T, s *scenarios.Scenario, k nemesis.Kind) int {
 	t.Helper()
 	r, err := scenarios.NewRunner(s).Run(s.Plan(1))

@@ -15,8 +15,8 @@ import (
 )
 
 // withKey returns base with one key added or changed. base is a file that consists of flow mappings, one per line. A
-// key with dots is a key inside a mapping: the part before the first dot names the mapping's line, which is added if it
-// is missing.
+// key that contains a dot is inside a mapping. The part before the first dot is the name of the mapping, whose line is
+// added if it is missing.
 func withKey(t testing.TB, base, key, value string) string {
 	t.Helper()
 	top, rest, nested := strings.Cut(key, ".")

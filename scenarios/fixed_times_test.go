@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// fixed is a time, or a number of heartbeats, that is a constant in the code, with the name of the file.
+// fixed is a constant time, or a constant number of heartbeats, in a file of the code.
 type fixed struct{ value, file string }
 
 // explained explains, for each time in the code that has no effect on runs, why it has none.
@@ -64,8 +64,8 @@ var explained = map[fixed]string{
 var counts = map[string]string{"ElectionTicks": " heartbeats", "missedTicks": " heartbeats"}
 
 // TestFixedTimesAreStated compares FORMAT.md's table of fixed times with the code. Each time that the simulator, the
-// clients and the checker use must be a row of the table, or be listed in the variable explained. Each row must occur
-// in the code.
+// clients and the checker use must be a row of the table, unless it has no effect on runs (see explained). Each row
+// must occur in the code.
 func TestFixedTimesAreStated(t *testing.T) {
 	text, err := os.ReadFile("FORMAT.md")
 	if err != nil {
@@ -158,8 +158,8 @@ func timesIn(t *testing.T, path string) (list []string) {
 	return list
 }
 
-// times returns the time that an expression with a unit stands for, such as "5s", given the syntax nodes around the
-// unit. It returns "" for a conversion.
+// times returns the time that an expression with a unit stands for, such as "5s". above contains the syntax nodes
+// around the unit. times returns "" for a conversion.
 func times(above []ast.Node) string {
 	for _, n := range slices.Backward(above) {
 		switch n := n.(type) {

@@ -10,8 +10,8 @@ import (
 const semaphoreText = "name: semaphore\nservers: {%s: 1}\nclients: %d\n" +
 	"lock: {protocol: %s, ttl: 8s, permits: %s}\n%s"
 
-// TestPermitsAreForSemaphoresThatSomebodyWaitsFor checks that the header of a history contains the number of permits. A
-// number of permits that makes no sense is reported as an error at the position of the setting.
+// TestPermitsAreForSemaphoresThatSomebodyWaitsFor checks that the header of a history contains the number of permits.
+// If the number of permits makes no sense, there must be an error at the position of the setting.
 func TestPermitsAreForSemaphoresThatSomebodyWaitsFor(t *testing.T) {
 	s, err := ParseWith("semaphore.yaml", fmt.Appendf(nil, semaphoreText, "redis", 3, "library", "2", ""), &Code{})
 	if err != nil {

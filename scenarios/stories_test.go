@@ -185,7 +185,7 @@ func short(rest string) string {
 	return "name: short\nservers: {redis: 1}\nclients: 2\nlock: {protocol: set-nx-px, ttl: 2s}\n" + rest + "\n"
 }
 
-// kept returns a scenario with the given faults and with a lock on one Redis, which has an append-only file.
+// kept returns a scenario with the given faults and with a lock on one Redis server that writes an append-only file.
 func kept(fsync, faults string) string {
 	return "name: kept\nservers: {redis: 1, persistence: {append-fsync: " + fsync + "}}\nclients: 2\nlock: " +
 		"{protocol: set-nx-px, ttl: 5s, retry: {delay: 50ms..250ms}}\nwork: {cycles: 1, hold: 3s, writes: 1}\n" +

@@ -20,7 +20,7 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/task"
 )
 
-// hostile lists texts that a terminal would interpret as commands, or would show in another order.
+// hostile lists strings that a terminal would interpret as commands, or would show in another order.
 var hostile = []string{"\x1b[2J", "\u009b2J", "\x7f", "\u202e", "\u2028", "a\rb", "\x07", "a\nb", "\x1b]0;x\x07"}
 
 // checkClean checks that a command rejects its input with a message that a terminal can show safely.
@@ -40,7 +40,7 @@ func checkClean(t *testing.T, what string, args ...string) string {
 	return problems.String()
 }
 
-// TestNoArgumentHasControlCharacters passes hostile texts to every command and to each of its flags.
+// TestNoArgumentHasControlCharacters passes malicious strings to every command and to each of its flags.
 func TestNoArgumentHasControlCharacters(t *testing.T) {
 	t.Chdir(t.TempDir())
 	tried := 0
@@ -64,7 +64,7 @@ func TestNoArgumentHasControlCharacters(t *testing.T) {
 
 func eachFlag(c *cobra.Command, visit func(*pflag.Flag)) { c.LocalFlags().VisitAll(visit) }
 
-// TestNoEscapeOfAPlanIsPrinted puts hostile texts into each line of a plan, and into environment variables.
+// TestNoEscapeOfAPlanIsPrinted puts malicious strings into each line of a plan, and into environment variables.
 func TestNoEscapeOfAPlanIsPrinted(t *testing.T) {
 	t.Chdir(t.TempDir())
 	lines := []string{"# a plan", "scenario kleppmann-gc-pause", "seed 1", "pause client-1 for 15s after acquired",
@@ -103,7 +103,8 @@ func TestNoEscapeOfAPlanIsPrinted(t *testing.T) {
 	}
 }
 
-// TestNoEscapeOfARecordIsPrinted puts a hostile text into each string of a record, and corrects the record's checksum.
+// TestNoEscapeOfARecordIsPrinted puts a malicious string into each string of a record, and corrects the record's
+// checksum.
 func TestNoEscapeOfARecordIsPrinted(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range interruptedFiles {
@@ -155,9 +156,9 @@ func TestNoEscapeOfARecordIsPrinted(t *testing.T) {
 	}
 }
 
-// TestNothingHiddenReachesAPage puts hostile texts into every name and value of a recorded history. The texts must not
-// appear unescaped in the page, in porcupine's views next to it or in the printed text, and their markup must have no
-// effect.
+// TestNothingHiddenReachesAPage puts malicious strings into every name and value of a recorded history. The strings
+// must not appear unescaped in the page, in porcupine's views next to it or in the printed text, and their markup must
+// have no effect.
 func TestNothingHiddenReachesAPage(t *testing.T) {
 	dir := t.TempDir()
 	for i, bad := range append(hostile, "\u200b", "\ufeff", "\u2066", "\u200f", "<script>x</script>",

@@ -12,8 +12,8 @@ import (
 )
 
 // TestAdvisedFilesKeepWhatIsPromised explores the file that the advice wrote, with faults of the kinds that broke the
-// scenario and with seeds that the advice has not used. A promise that the advice says is kept must not be broken. A
-// promise that no lock can keep may be broken only in the ways that the advice states.
+// scenario and with seeds that the advice has not used. Promises that are kept according to the advice must not be
+// broken. A promise that no lock can keep may be broken only in the ways that the advice states.
 //
 // FENCEPOST_ADVICE contains names of scenarios in the catalog, separated by commas, or is "all". Testing all takes
 // about an hour on one core.

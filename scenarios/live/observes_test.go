@@ -23,8 +23,8 @@ var (
 
 const third, fourth, fifth = "2.0 2.0 0.0 client-1", "3.0 3.0 0.0 client-1", "4.0 4.0 0.0 nobody"
 
-// seen lists faults of each kind. For each fault, it gives the lines that a program under this fault prints after its
-// first two lines.
+// seen lists faults of each kind. sees contains the lines that a program prints under these faults, without its first
+// two lines.
 var seen = []struct{ faults, sees []string }{
 	{nil, []string{third, fourth, fifth}},
 	{[]string{"pause client-1 for 3s at 2500ms"}, []string{third, "5.5 5.5 0.0 nobody", "6.5 6.5 0.0 nobody"}},
@@ -108,8 +108,8 @@ func TestEachKindOfFaultStrikesAProgram(t *testing.T) {
 	}
 }
 
-// TestTheSessionOfAProgramExpires: if the servers let the session of a program that uses kazoo's lock expire, another
-// program gets the lock while the first one works.
+// TestTheSessionOfAProgramExpires checks that if the servers let the session of a program that uses kazoo's lock
+// expire, another program gets the lock while the first one works.
 func TestTheSessionOfAProgramExpires(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	if err := exec.Command(python, "-c", "import redis, kazoo.recipe.lock").Run(); err != nil {

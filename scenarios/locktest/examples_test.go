@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// TestTheLocksOfTheExamplesAreSound: the tests in the examples pass.
+// TestTheLocksOfTheExamplesAreSound checks that the tests in the examples pass.
 func TestTheLocksOfTheExamplesAreSound(t *testing.T) {
 	pauses := locktest.Config{TTL: lease, Faults: locktest.Pauses, Laws: locktest.LeaseLaws,
 		Seeds: testkit.Size(3, 6, 20)}
@@ -48,8 +48,8 @@ func TestTheLocksOfTheExamplesAreSound(t *testing.T) {
 	}
 }
 
-// TestTheMutexOfTheExamplesIsNoExclusion: the mutex of the examples violates mutual-exclusion, but not lease-exclusion.
-// Therefore the examples require only the laws that a lease can keep.
+// TestTheMutexOfTheExamplesIsNoExclusion checks that the mutex of the examples violates mutual-exclusion, but not
+// lease-exclusion. Therefore the examples require only the laws that a lease can keep.
 func TestTheMutexOfTheExamplesIsNoExclusion(t *testing.T) {
 	r, ok := locktest.Explore(t, locktest.Config{New: newMutex, TTL: lease, Faults: locktest.Pauses, Seeds: 20})
 	if ok && (r.Violated(checker.MutualExclusion) == 0 || r.Violated(checker.LeaseExclusion) > 0) {
@@ -57,9 +57,9 @@ func TestTheMutexOfTheExamplesIsNoExclusion(t *testing.T) {
 	}
 }
 
-// TestWhatTheLocksOfTheExamplesCannotKeep: some examples require fewer laws because, as their comments say, no lease
-// survives their faults. This test shows that their locks break lease-exclusion. It also shows that a reentrant lock
-// breaks lease-exclusion if its inner release deletes the key.
+// TestWhatTheLocksOfTheExamplesCannotKeep checks that the locks of some examples break lease-exclusion. These examples
+// require fewer laws because, as their comments say, no lease survives their faults. The test also checks that a
+// reentrant lock breaks lease-exclusion if its inner release deletes the key.
 func TestWhatTheLocksOfTheExamplesCannotKeep(t *testing.T) {
 	uncounted := func(c *locktest.Client) (locktest.Lock, error) {
 		l, err := newReentrant(c)

@@ -18,9 +18,10 @@ func ofQueue(ask string) func(*locktest.Client) (locktest.Lock, error) {
 	}
 }
 
-// TestFairLocksKeepTheirOrder: a sound queue keeps its order. The test catches a queue that gives the lock to whichever
-// client asks first, a queue whose places never expire, and a queue whose places expire while their clients still wait.
-// A lock without a queue promises no order. Its order is judged only if the test sets PlaceTimeout.
+// TestFairLocksKeepTheirOrder checks that a sound queue keeps its order, and that the test catches faulty queues. One
+// gives the lock to whichever client asks first, the places in another never expire, and the places in a third expire
+// while their clients still wait. A lock without a queue promises no order. Its order is judged only if the test sets
+// PlaceTimeout.
 func TestFairLocksKeepTheirOrder(t *testing.T) {
 	for _, test := range []struct {
 		name   string

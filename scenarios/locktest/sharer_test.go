@@ -53,9 +53,9 @@ func vary(change func(readWrite) locktest.Lock) func(*locktest.Client) (locktest
 	}
 }
 
-// TestReadWriteLocksAreJudgedByTheirHolds: a sound read-write lock keeps the laws of a lease while several readers hold
-// it. The test catches three faulty locks: one only counts its holders, one admits writers while readers hold it, and
-// one does not report that its holds are shared.
+// TestReadWriteLocksAreJudgedByTheirHolds checks that a sound read-write lock keeps the laws of a lease while several
+// readers hold it. The test must catch three faulty locks: one only counts its holders, one admits writers while
+// readers hold it, and one does not report that its holds are shared.
 func TestReadWriteLocksAreJudgedByTheirHolds(t *testing.T) {
 	scripts := func(take, remove string) func(*locktest.Client) (locktest.Lock, error) {
 		return vary(func(l readWrite) locktest.Lock {
@@ -96,8 +96,8 @@ func TestReadWriteLocksAreJudgedByTheirHolds(t *testing.T) {
 	}
 }
 
-// TestSharedHoldsInTheTrial: in the trial run, two simultaneous shared holds are correct, but a shared hold at the same
-// time as an exclusive one is not. A semaphore has no shared holds.
+// TestSharedHoldsInTheTrial checks that the trial run accepts two simultaneous shared holds, although it does not
+// accept a shared hold at the same time as an exclusive one. A semaphore has no shared holds.
 func TestSharedHoldsInTheTrial(t *testing.T) {
 	readers := vary(func(l readWrite) locktest.Lock {
 		l.read = true

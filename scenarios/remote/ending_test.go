@@ -39,9 +39,9 @@ func TestWhyAProcessEnded(t *testing.T) {
 	}
 }
 
-// TestAChannelOfAPackageVariableIsNamed: the error names the package to which a channel belongs, even if this is
-// visible only in the goroutine that created the waiting goroutine. In the example, package context waits on the Done
-// channel of a context from another package.
+// TestAChannelOfAPackageVariableIsNamed checks that the error names the package to which a channel belongs, even if
+// this is visible only in the goroutine that created the waiting goroutine. In the example, package context waits on
+// the Done channel of a context from another package.
 func TestAChannelOfAPackageVariableIsNamed(t *testing.T) {
 	const dump = `goroutine 41 [select (durable), synctest bubble 1]:
 go.etcd.io/etcd/client/v3.(*watchGrpcStream).run(0xc000123456)
@@ -69,8 +69,8 @@ func killed(dump string) error {
 	return (&tail{killed: "the run made no progress"}).ending(nil, []byte(dump))
 }
 
-// TestAWaitForAMutexThatStopsTheClock: if a wait for a mutex in the latest bubble stops the clock, this is detected
-// immediately. The error names versions of Go that avoid it.
+// TestAWaitForAMutexThatStopsTheClock checks that a wait for a mutex that stops the clock of the latest bubble is
+// detected immediately, and that the error names versions of Go that avoid it.
 func TestAWaitForAMutexThatStopsTheClock(t *testing.T) {
 	for name, test := range map[string]struct {
 		states []string // states of goroutines, with their bubbles
@@ -110,8 +110,8 @@ func TestAWaitForAMutexThatStopsTheClock(t *testing.T) {
 	}
 }
 
-// TestGoroutinesAreThoseOfTheLatestBubble: goroutines of earlier bubbles do not count, because the clocks of those
-// bubbles have stopped.
+// TestGoroutinesAreThoseOfTheLatestBubble checks that goroutines of earlier bubbles do not count, because the clocks of
+// those bubbles have stopped.
 func TestGoroutinesAreThoseOfTheLatestBubble(t *testing.T) {
 	dump := ""
 	for _, head := range []string{"2 [sleep (durable), synctest bubble 9]", "3 [chan receive, 2 minutes]",

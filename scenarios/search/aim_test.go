@@ -123,8 +123,8 @@ func TestNothingIsAimedIfTheMixSaysSo(t *testing.T) {
 	}
 }
 
-// Aiming finds a violation that occurs only if one particular message is delayed. Random plans seldom do that. Here the
-// message is the release of a failed attempt, which has to arrive after the next attempt has acquired the lock.
+// Aiming finds a violation that occurs only if one particular message is delayed. Random plans seldom delay that
+// message. It is the release of a failed attempt, and it must arrive after the next attempt has acquired the lock.
 func TestWhatOneMessageBreaksIsFoundByAim(t *testing.T) {
 	first := func(aimed string) int {
 		s := parsed(t, `name: late

@@ -54,9 +54,8 @@ func (l *leftover) loop(act func() error) {
 	}()
 }
 
-// TestWhatARunLeavesBehindReachesNoOther: goroutines of earlier runs continue to use their connections, dials and
-// addresses during later runs. This must not change the later runs. With -race, the test also shows that runs share no
-// data.
+// TestWhatARunLeavesBehindReachesNoOther checks that goroutines of earlier runs, which continue to use their
+// connections, dials and addresses, do not change later runs. With -race, the test also shows that runs share no data.
 func TestWhatARunLeavesBehindReachesNoOther(t *testing.T) {
 	for name, haunted := range map[string]bool{"alone": false, "with what others left": true} {
 		t.Run(name, func(t *testing.T) {
@@ -111,7 +110,7 @@ func (*silent) Stop(sim.Stop)         {}
 func (*silent) Fault(sim.ServerFault) {}
 func (*silent) Wake(uint64)           {}
 
-// lock sends requests to one server. If haunts is true, it leaves goroutines running.
+// lock sends requests to one server. If haunts is true, it starts goroutines that outlive the run.
 func (l *leftover) lock(t *testing.T, ctx context.Context, servers []sim.ProcessID, haunts bool) {
 	for range 2 {
 		c, err := l.g.DialContext(ctx, "tcp", l.g.Addr("redis-1"))

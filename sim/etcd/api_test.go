@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/http1"
 )
 
-// TestTheAPIServerAnswersAsKubernetesDoes: each failure has the code, the reason and the message by which client-go
-// recognizes it.
+// TestTheAPIServerAnswersAsKubernetesDoes checks that each failure has the code, the reason and the message by which
+// client-go recognizes it.
 func TestTheAPIServerAnswersAsKubernetesDoes(t *testing.T) {
 	const in, json = "/apis/coordination.k8s.io/v1/namespaces/default/leases", "application/json"
 	object := func(version string) string {
@@ -74,8 +74,8 @@ func TestTheAPIServerAnswersAsKubernetesDoes(t *testing.T) {
 	}
 }
 
-// TestAWatchOfACompactedVersionIsExpired: a watch that starts at a compacted version succeeds, but its only event is a
-// failure.
+// TestAWatchOfACompactedVersionIsExpired checks that a watch that starts at a compacted version succeeds, but that its
+// only event is a failure.
 func TestAWatchOfACompactedVersionIsExpired(t *testing.T) {
 	const in = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 	create := func(name string) []string {

@@ -33,8 +33,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestFramesChangeNoVerdict runs Fencepost's own clients, which send their requests to simulated etcd and ZooKeeper
-// servers over sockets. Every scenario of the catalog must have the same verdict in real time as in virtual time. By
+// TestFramesChangeNoVerdict runs Fencepost's own clients, which send their requests over sockets to simulated etcd and
+// ZooKeeper servers. Every scenario of the catalog must have the same verdict in real time as in virtual time. By
 // default, only one scenario is tested.
 func TestFramesChangeNoVerdict(t *testing.T) {
 	names := []string{"etcd-lease-pause"}
@@ -111,8 +111,8 @@ func TestShorterScenariosComeOutAsTheWhole(t *testing.T) {
 	}
 }
 
-// TestWhatIsSaidOfScenariosIsSaidOfSome checks that every scenario in the lists explained and narrow exists in the
-// catalog.
+// TestWhatIsSaidOfScenariosIsSaidOfSome checks that the catalog contains every scenario for which a difference is
+// explained or which is not scaled.
 func TestWhatIsSaidOfScenariosIsSaidOfSome(t *testing.T) {
 	names := scenarios.Names()
 	for _, name := range slices.Concat(slices.Collect(maps.Keys(explained)), narrow) {
@@ -225,8 +225,8 @@ func TestRowsSayWhatDiffers(t *testing.T) {
 	}
 }
 
-// TestWhatRealServersDoNotRecordIsNoDifference checks that it is not a difference if the real servers merely do not
-// record why keys vanish. If anything else is decided in only one of the two runs, that is a difference.
+// TestWhatRealServersDoNotRecordIsNoDifference checks that it does not count as a difference if the real servers merely
+// do not record why keys vanish. It is a difference if anything else is decided in only one of the two runs.
 func TestWhatRealServersDoNotRecordIsNoDifference(t *testing.T) {
 	violated := func(kind checker.CauseKind) checker.Finding {
 		return checker.Finding{Outcome: checker.Violated, Cause: checker.Cause{Kind: kind}}
@@ -269,7 +269,7 @@ var scenarioNames = []string{"kleppmann-gc-pause", "single-restart-forgets", "se
 
 // TestAScenarioThatCannotBeRunIsARow checks that if a scenario cannot be run, the others are still run. A failed run is
 // repeated, unless its start was already attempted several times. If a run succeeds and a later one fails, the outcome
-// of the first is kept.
+// of the first counts.
 func TestAScenarioThatCannotBeRunIsARow(t *testing.T) {
 	gone := &live.ClientError{Client: "client-1", Problem: "ended before its first report"}
 	late := &live.UndecidedError{Err: errors.New("redis-1 takes no commands"), Delayed: true}

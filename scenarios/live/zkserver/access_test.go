@@ -36,9 +36,8 @@ func launched(t *testing.T, n int) *ensemble {
 	return f.Server("zookeeper-1").(*member).ensemble
 }
 
-// TestStrangersAreNoMembers checks that a program without the run's certificate can neither vote nor follow. The
-// program tries both a direct connection to the address at which members reach each other and a connection through a
-// member's proxy.
+// TestStrangersAreNoMembers checks that a program without the run's certificate can neither vote nor follow. It tries
+// to connect to a member directly, at the member's address for other members, and through the member's proxy.
 func TestStrangersAreNoMembers(t *testing.T) {
 	testkit.FullOnly(t)
 	e := launched(t, 3)

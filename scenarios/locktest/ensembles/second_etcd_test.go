@@ -18,9 +18,9 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// etcdSide is the real or the simulated etcd, with two connections, the latest revision in its answers, and a stream of
-// watches. If a watch begins in the past, lag is the maximum time until it shows the events that it missed. The real
-// etcd sends missed events every 100 ms, the simulated one immediately.
+// etcdSide is the real or the simulated etcd. It includes two connections, the latest revision in the answers, and a
+// stream of watches. If a watch begins in the past, lag is the maximum time until it shows the events that it missed.
+// The real etcd sends missed events every 100 ms, the simulated one immediately.
 type etcdSide struct {
 	t        *testing.T
 	conns    [2]*grpc.ClientConn

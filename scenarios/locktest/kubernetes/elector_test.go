@@ -37,7 +37,6 @@ var clients = []matrixtest.Client{
 		New: releasing.join}},
 }
 
-// settings contains the settings of an election.
 type settings struct {
 	leaseDuration, renewDeadline, retryPeriod time.Duration
 	// Timeout of a request: half the renew deadline (resourcelock.NewFromKubeconfig).
@@ -52,10 +51,10 @@ var (
 	releasing = settings{15 * time.Second, 10 * time.Second, 2 * time.Second, 5 * time.Second, true, "per-acquire"}
 )
 
-// requestTimeout returns the timeout of a request. It is slightly longer than the setting timeout. In a simulation,
-// executing code takes no virtual time. If two requests got no answer, the second one would time out exactly at the
-// renew deadline, and which of the two timers fires first would be random. On a real machine, the second request starts
-// a little later, so the deadline comes first.
+// requestTimeout returns the timeout of a request. It is slightly longer than s.timeout, because executing code takes
+// no virtual time in a simulation. If two requests got no answer, the second one would otherwise time out exactly at
+// the renew deadline, and which of the two timers fires first would be random. On a real machine, the second request
+// starts a little later, so the deadline comes first.
 func (s settings) requestTimeout() time.Duration { return s.timeout + time.Microsecond }
 
 // TestNoRequestEndsAtTheRenewDeadline checks requests that get no answer and are sent one after another from the
@@ -91,7 +90,7 @@ func (s settings) join(c *locktest.Client) (locktest.Lock, error) {
 		defer cancel()
 		return c.DialContext(ctx, network, c.Addr((dials-1)%len(c.Addrs)))
 	}
-	// client-go caches the transport of each Dial function forever, with its connections and their timers, which would
+	// client-go caches the transport of each Dial function forever. The transport's connections and their timers would
 	// affect later runs. It does not cache a transport that has a Proxy function, because it cannot compare such
 	// functions.
 	direct := func(*http.Request) (*url.URL, error) { return nil, nil }
