@@ -48,8 +48,8 @@ func TestWaitsThatEndEarlyLeaveNothingBehind(t *testing.T) {
 	}
 }
 
-// TestWaitsThatEndTogetherEndInTheOrderOfTheirBeginnings: if several waits end at the same instant, the one that began
-// first ends first. This holds even if a wait reuses the event of an earlier wait.
+// TestWaitsThatEndTogetherEndInTheOrderOfTheirBeginnings checks that if several waits end at the same instant, the one
+// that began first ends first, even if a wait reuses the event of an earlier wait.
 func TestWaitsThatEndTogetherEndInTheOrderOfTheirBeginnings(t *testing.T) {
 	w := answeredSoon()
 	var order []history.Process

@@ -9,7 +9,7 @@ import (
 )
 
 // afterPause runs a client that is paused from 1 ms until 100 ms. During the pause, the replies to two requests arrive,
-// the requests time out, and a push arrives. afterPause returns, in order, what the client sees when it continues.
+// the requests time out, and a push arrives. afterPause returns what the client sees when it continues, in order.
 func afterPause(t *testing.T, seed uint64, other func(l *lab)) []string {
 	l := &lab{World: New(seed, Options{Delay: Delay{ms, 3 * ms}}), t: t}
 	for i := range 3 {
@@ -56,9 +56,9 @@ func (p *pusher) Serve(r *Incoming) {
 	p.host.Push(r.ConnID, 2, []byte("two"))
 }
 
-// TestAClientThatContinuesSeesAnswersOrItsTimeOutsFirst: during a pause, replies arrive and requests time out. When the
-// pause ends, the seed decides for each connection whether the client sees the replies or the timeouts first. The bytes
-// of a connection stay in order, and a fault elsewhere does not change the outcome.
+// TestAClientThatContinuesSeesAnswersOrItsTimeOutsFirst checks what a client sees first after a pause during which
+// replies arrive and requests time out. For each connection, the seed decides whether the client sees the replies or
+// the timeouts first. The bytes of a connection stay in order, and a fault elsewhere does not change the outcome.
 func TestAClientThatContinuesSeesAnswersOrItsTimeOutsFirst(t *testing.T) {
 	outcomes := map[string]int{}
 	for seed := range uint64(400) {
@@ -86,8 +86,8 @@ func TestAClientThatContinuesSeesAnswersOrItsTimeOutsFirst(t *testing.T) {
 	}
 }
 
-// TestAClientPausedAsItTakesAnAnswerDoesNothingMore: if a client is paused while it handles an answer, its next
-// request, sleep or point waits until the pause ends.
+// TestAClientPausedAsItTakesAnAnswerDoesNothingMore checks that if a client is paused while it handles an answer, its
+// next request, sleep or point waits until the pause ends.
 func TestAClientPausedAsItTakesAnAnswerDoesNothingMore(t *testing.T) {
 	for name, next := range map[string]func(env Env){
 		"a request": func(env Env) { env.Call(50*ms, nil, to("s-1", "NEXT")) },

@@ -209,7 +209,7 @@ func TestAnIncompleteCampaignIsNeverCalledComplete(t *testing.T) {
 	same(t, filesIn(t, filepath.Join(dir, "x")), files)
 }
 
-// orderOf waits until the campaign named begun exists, and returns its order.
+// orderOf waits until the campaign "begun" exists, and returns its order.
 func orderOf(t *testing.T, nc *nats.Conn) (o order) {
 	t.Helper()
 	for o.Version == "" {

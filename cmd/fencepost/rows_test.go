@@ -18,8 +18,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// eachReport changes scenarios of the catalog with the function change, runs them, and passes their reports to the
-// function look. It takes every scenario in a full run, and otherwise only some of them.
+// eachReport calls change for scenarios of the catalog, runs them, and passes their reports to look. A full test uses
+// every scenario, and other tests use only some of them.
 func eachReport(t *testing.T, change func(*scenarios.Scenario), look func(s *scenarios.Scenario, run *single.Run)) {
 	t.Helper()
 	for i, name := range scenarios.Names() {
@@ -88,9 +88,9 @@ func TestWhatIsNotJudgedSaysWhy(t *testing.T) {
 	}
 }
 
-// TestAFaultThatDidNothingIsReported runs randomly drawn plans. A fault had no effect if it never struck, or struck
-// while no affected client held or requested a lock. The beginning of the report must give the number of such faults,
-// and text, page and JSON must name each of them with the reason. They must name no other fault.
+// TestAFaultThatDidNothingIsReported runs randomly drawn plans. A fault had no effect if it never struck, or if no
+// affected client held or requested a lock when it struck. The beginning of the report must give the number of such
+// faults. The text, the page and the JSON must name each of them with the reason, and no other fault.
 func TestAFaultThatDidNothingIsReported(t *testing.T) {
 	seen, seed := map[bool]int{}, uint64(0)
 	eachReport(t, func(s *scenarios.Scenario) {

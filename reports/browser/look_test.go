@@ -92,8 +92,8 @@ const texts = `(() => {
 
 func TestTextStandsOut(t *testing.T) { eachPage(t, (*tab).standsOut) }
 
-// standsOut measures the contrast between each drawn glyph and its background. WCAG 2.2, 1.4.3, requires 4.5 to 1. If a
-// line crosses a text, up to a tenth of the text's pixels may have less contrast.
+// standsOut measures the contrast between each drawn glyph and its background. WCAG 2.2, 1.4.3, requires 4.5 to 1.
+// Where a line crosses the text, up to a tenth of the text's pixels may have less contrast.
 func (p *tab) standsOut(s screen) {
 	p.Helper()
 	p.allInView(s)
@@ -137,7 +137,7 @@ func (p *tab) pictureWith(color string) image.Image {
 	return picture
 }
 
-// contrasts returns the contrast of each pixel of which the text covers more than half.
+// contrasts returns the contrast of each pixel that is more than half covered by the text.
 func contrasts(glyphs, ground image.Image, x text, ink rgb) (all []float64) {
 	box := image.Rect(int(x.Left), int(x.Top), int(math.Ceil(x.Right)),
 		int(math.Ceil(x.Bottom))).Intersect(ground.Bounds())

@@ -81,8 +81,8 @@ func assembleCluster(t testing.TB, seed uint64, protocols []*locks.Definition) (
 	return a.scenario, p
 }
 
-// TestRemediesHelpInARedisCluster follows each remedy for a lock that a Redis Cluster lost when it elected a replica.
-// All remedies must help, and the scenario must not follow any of them already.
+// TestRemediesHelpInARedisCluster applies each remedy to a scenario in which a Redis Cluster elects a replica and
+// thereby loses the lock. All remedies must help, and the scenario must not follow any of them already.
 func TestRemediesHelpInARedisCluster(t *testing.T) {
 	r := newRemedyTrials(t, claims.NewWrongs(t))
 	protocols := onClusters(t)

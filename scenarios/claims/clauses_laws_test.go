@@ -24,8 +24,8 @@ func (p *proof) tokens(m []string) string {
 }
 
 // trespass checks that a request of one attempt removed, overwrote or extended the key of another attempt. m[1] is the
-// server; m[2] and m[3] are the client and the attempt that sent the request; m[4] says what the request did; m[5] is
-// the lock and m[6] the time; m[7] and m[8] are the client and the attempt that own the key.
+// server. m[2:4] contains the client and the attempt that sent the request. m[4:7] contains what the request did, the
+// lock and the time. m[7:9] contains the client and the attempt that own the key.
 func (p *proof) trespass(m []string) string {
 	did := map[string]history.F{"deleted": history.KeyGone, "flushed": history.KeyGone, "overwrote": history.KeySet,
 		"extended": history.KeyProlonged}[m[4]]
@@ -48,8 +48,8 @@ func (p *proof) effect(op, name, attempt, when string) string {
 
 // stale checks that a write was accepted after an operation of a later grant. m[1:4] contains the client, attempt and
 // time of the write. m[4:8] contains the kind of the other operation and its client, attempt and time. m[8] is the
-// lock. The order of the grants is shown by m[9] and m[10] (the times at which the later grant was requested, and the
-// other was granted) or by m[11] and m[12] (the tokens of the two grants).
+// lock. Either m[9:11] or m[11:13] shows the order of the grants. m[9:11] contains the time at which the later grant
+// was requested, and the time at which the other was granted. m[11:13] contains the tokens of the two grants.
 func (p *proof) stale(m []string) string {
 	grant := func(name, attempt string, matches func(e *history.Event) bool) string {
 		return p.shown("grant", func(_ int, e *history.Event) bool {
@@ -66,9 +66,9 @@ func (p *proof) stale(m []string) string {
 	return cmp.Or(p.effect("write", m[1], m[2], m[3]), p.effect(m[4], m[5], m[6], m[7]), order)
 }
 
-// builtOn checks which value a write was computed from. m[1] is the written value, and m[2:5] contains the client,
-// attempt and time of the write. m[5] is the value from which it was computed. m[6] and m[7] are the kind and the time
-// of the operation from which the client knew that value.
+// builtOn checks which value a write was based on. m[1] is the written value, and m[2:5] contains the client, attempt
+// and time of the write. m[5] is the value that the write was based on. m[6:8] contains the kind and the time of the
+// operation from which the client knew that value.
 func (p *proof) builtOn(m []string) string {
 	return cmp.Or(p.effect("write", m[2], m[3], m[4]),
 		p.shown("read or write of its own", func(_ int, e *history.Event) bool {
@@ -82,7 +82,7 @@ func (p *proof) builtOn(m []string) string {
 func (p *proof) overwritten(m []string) string { return p.effect("write", m[2], m[3], m[4]) }
 
 // stuck checks for how long no client acquired a lock. m[1:4] contains the client that waits, the lock, and the time of
-// the request. m[4] is the time from which on nobody acquired the lock. m[5] is text about faults. m[6] is how long
+// the request. m[4] is the time since which nobody has acquired the lock. m[5] is text about faults. m[6] is how long
 // nobody acquired it, and m[7] is the limit.
 func (p *proof) stuck(m []string) string {
 	h := &p.History.Header
@@ -148,7 +148,6 @@ func onlyOfResource(f *history.Fault) bool {
 	return only(f.On) || only(f.To)
 }
 
-// isServer reports whether a process is a lock server.
 func (p *proof) isServer(s history.Process) bool {
 	h := &p.History.Header
 	return slices.Contains(h.Servers, s) ||
@@ -375,8 +374,8 @@ func (p *proof) refusedKey(m []string) string {
 }
 
 // keptKey checks that a release did not change its keys. m[1:5] contains the client, the lock, the time of the release
-// and the end of the lease. m[5] is the time for which the release had not returned; m[6] is the time after which it
-// returned. m[7] and m[8] say what is known of the keys, and at which time.
+// and the end of the lease. If the release had not returned, m[5] says for how long; otherwise m[6] says after what
+// time it returned. m[7:9] contains what is known of the keys, and at which time.
 func (p *proof) keptKey(m []string) string {
 	call := p.read.Events[0]
 	e := &p.History.Events[call]

@@ -18,9 +18,9 @@ func (s *session) caches(to sim.ProcessID, options ...string) {
 	}
 }
 
-// TestClientsThatCacheAreNotifiedOfChanges: a client that has read a key is notified once of the key's next change,
-// regardless of which client makes the change. If the client makes the change itself, the notice follows the reply,
-// unless the client has chosen not to be notified of its own changes.
+// TestClientsThatCacheAreNotifiedOfChanges checks that a client that has read a key is notified once of the key's next
+// change, regardless of which client makes the change. If the client makes the change itself, the notice follows the
+// reply, unless the client has chosen not to be notified of its own changes.
 func TestClientsThatCacheAreNotifiedOfChanges(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 0, func(s *session) {
@@ -50,9 +50,9 @@ func TestClientsThatCacheAreNotifiedOfChanges(t *testing.T) {
 		"1.112s client-1 hears nothing")
 }
 
-// TestClientsThatCacheAreNotifiedOfExpiryWhenTheKeyIsDeleted: a client is told to forget an expired key when the node
-// deletes the key. The node does this in its background cycle, which runs every 100 ms, or when a command accesses the
-// key.
+// TestClientsThatCacheAreNotifiedOfExpiryWhenTheKeyIsDeleted checks that a client is told to forget an expired key when
+// the node deletes the key. The node does this in its background cycle, which runs every 100 ms, or when a command
+// accesses the key.
 func TestClientsThatCacheAreNotifiedOfExpiryWhenTheKeyIsDeleted(t *testing.T) {
 	for _, comesAcross := range []bool{false, true} {
 		c := newCluster(t, redis.Config{}, 0)
@@ -75,8 +75,8 @@ func TestClientsThatCacheAreNotifiedOfExpiryWhenTheKeyIsDeleted(t *testing.T) {
 	}
 }
 
-// TestClientsThatCacheFromAReplicaAreNotifiedAsItFollows: the clients of a replica are notified when the master's DEL
-// arrives. They are also notified after a full resync, which removes all keys.
+// TestClientsThatCacheFromAReplicaAreNotifiedAsItFollows checks that the clients of a replica are notified when the
+// master's DEL arrives, and after a full resync, which removes all keys.
 func TestClientsThatCacheFromAReplicaAreNotifiedAsItFollows(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1)
 	c.client("client-1", 0, func(s *session) {
@@ -96,7 +96,8 @@ func TestClientsThatCacheFromAReplicaAreNotifiedAsItFollows(t *testing.T) {
 	want(t, "said", c.said, "hears >2 $10 invalidate *1 $4 lock", "hears nothing", "hears >2 $10 invalidate _")
 }
 
-// TestTrackingEndsWithTheConnection: when a connection ends or sends RESET, the keys that it has tracked are forgotten.
+// TestTrackingEndsWithTheConnection checks that the keys that a connection has tracked are forgotten when it ends or
+// sends RESET.
 func TestTrackingEndsWithTheConnection(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 0, func(s *session) {
@@ -118,8 +119,8 @@ func TestTrackingEndsWithTheConnection(t *testing.T) {
 		"22ms client-1 GET lock: $-1", "24ms client-1 SET lock a: +OK", "1.024s client-1 hears nothing")
 }
 
-// TestConnectionThatListensInRESP3DoesOtherThingsToo: in RESP3, a connection with subscriptions can send other commands
-// as well. Messages then arrive as pushes.
+// TestConnectionThatListensInRESP3DoesOtherThingsToo checks that in RESP3, a connection with subscriptions can send
+// other commands as well, and that messages then arrive as pushes.
 func TestConnectionThatListensInRESP3DoesOtherThingsToo(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 0, func(s *session) {
@@ -167,8 +168,8 @@ func TestServerWithAPasswordAsksForItOnEachConnection(t *testing.T) {
 		"HELLO 3 AUTH default secret SETNAME me: %7", "CLIENT GETNAME: $2", "GET lock: $1")
 }
 
-// TestSentinelNotifiesLibrariesOfASwitch: a client library uses RESP to ask the Sentinel for the master, and to
-// subscribe to the channel on which the Sentinel announces a new master.
+// TestSentinelNotifiesLibrariesOfASwitch checks that a client library can use RESP to ask the Sentinel for the master,
+// and to subscribe to the channel on which the Sentinel announces a new master.
 func TestSentinelNotifiesLibrariesOfASwitch(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1).watch(redis.SentinelConfig{})
 	c.client("client-1", 0, func(s *session) {

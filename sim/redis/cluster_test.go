@@ -35,7 +35,7 @@ func newCluster(t *testing.T, cfg redis.Config, replicas int) *cluster {
 	return newSeeded(t, 3, cfg, replicas)
 }
 
-// newSeeded does the same as newCluster, but takes a seed for the random times of the Sentinel and the nodes.
+// newSeeded is like newCluster, but takes a seed for the random times of the Sentinel and the nodes.
 func newSeeded(t *testing.T, seed uint64, cfg redis.Config, replicas int) *cluster {
 	c := &cluster{World: sim.New(seed, sim.Options{Delay: sim.Delay{Lo: ms, Hi: ms}}), t: t,
 		names: []sim.ProcessID{master, replica1, replica2}[:replicas+1],

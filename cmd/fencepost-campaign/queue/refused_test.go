@@ -223,7 +223,7 @@ func TestAServerThatGoesAwayIsWaitedFor(t *testing.T) {
 	}
 }
 
-// If a NATS server is connected but does not answer, for example because its disk is full, a process reports that after
+// If a NATS server is connected but does not answer, for example because its disk is full, a process reports this after
 // a while. As long as requests wait, any process that asks is told the reason.
 func TestASilentServerIsReported(t *testing.T) {
 	t.Parallel()
@@ -367,9 +367,9 @@ func TestAStageEndedEarlyIsTheSameForAll(t *testing.T) {
 	}
 }
 
-// If a stage was stopped early and the server later loses some of its results, workers repeat exactly the portions of
-// these results. The search then has the same result. A result that was stored after the stage was stopped never
-// counts.
+// If a stage was stopped early and the server later loses some of its results, workers repeat exactly the portions
+// whose results were lost. The search then has the same result. A result that was stored after the stage was stopped
+// never counts.
 func TestLostPartsOfAStageEndedEarlyAreMadeAgain(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})

@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 )
 
-// TestStrangersAreNoMembers checks that a member ignores a process without the run's certificate that connects to its
-// port for other members, directly or through the relay.
+// TestStrangersAreNoMembers checks that a member ignores a process without the run's certificate. The process connects
+// to the member's port for other members, directly or through the relay.
 func TestStrangersAreNoMembers(t *testing.T) {
 	r := start(t, 3)
 	m := r.fleet.members[0]

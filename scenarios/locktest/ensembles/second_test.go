@@ -13,9 +13,9 @@ import (
 )
 
 // The tests named TestSecond… compare the simulated servers with real ones, using a second set of random generators.
-// The second set shares no code with the generators of the other comparisons. It was written from the public
-// documentation of the servers. Its generators use few names, so that requests conflict. They also use unusual
-// arguments and send several requests at the same time.
+// This set shares no code with the generators of the other comparisons, and was written from the public documentation
+// of the servers. Its generators use few names, so that requests conflict. They also use unusual arguments and send
+// several requests at the same time.
 
 // step is one action on a server. name describes it for readers. do carries it out on the real or the simulated server,
 // and returns everything that the server has sent, as text.
@@ -24,10 +24,10 @@ type step[S any] struct {
 	do         func(side S) string
 }
 
-// compare carries out the same random steps on both servers and reports the first difference of each round. The
-// arguments rounds and each are the number of rounds and the number of steps per round. begin opens the two servers for
-// a round, and draw returns a random step. If end is not nil, it compares the final states after a round without a
-// difference. The steps depend only on the test's name and the number of the round.
+// compare carries out the same random steps on both servers and reports the first difference of each round. There are
+// as many rounds as rounds says, and as many steps per round as each says. begin opens the two servers for a round, and
+// draw returns a random step. If end is not nil, it compares the final states after a round without a difference. The
+// steps depend only on the test's name and the number of the round.
 func compare[S any](t *testing.T, rounds, each int, begin func(t *testing.T) (real, simulated S),
 	draw func(r *rand.Rand) step[S], end func(t *testing.T, round int, real, simulated S)) {
 	t.Helper()
@@ -70,7 +70,6 @@ func compare[S any](t *testing.T, rounds, each int, begin func(t *testing.T) (re
 	t.Logf("%d steps compared, %d rounds differ: %s", compared, different, strings.Join(by, ", "))
 }
 
-// oneOf returns a random element of a list.
 func oneOf[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
 
 // size returns the number of rounds: whole if FENCEPOST_FULL is set, and everyDay otherwise.

@@ -64,7 +64,6 @@ func newRedsync(open func(c *locktest.Client, i int) redsyncPool, options func(*
 	}
 }
 
-// plain returns no options.
 func plain(*locktest.Client) []redsync.Option { return nil }
 
 // with returns a function that gives every client the same options.
