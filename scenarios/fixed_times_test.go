@@ -16,7 +16,7 @@ import (
 // fixed is a constant time, or a constant number of heartbeats, in a file of the code.
 type fixed struct{ value, file string }
 
-// explained explains, for each time in the code that has no effect on runs, why it has none.
+// explained lists the times in the code that are not in the table, with the reasons.
 var explained = map[fixed]string{
 	{"1ms", "sim/redis/store/file.go"}:          "the default of servers.fsync",
 	{"1ms", "sim/redis/node.go"}:                "the unit in which Redis 8 counts the time between two fsyncs",
@@ -64,7 +64,7 @@ var explained = map[fixed]string{
 var counts = map[string]string{"ElectionTicks": " heartbeats", "missedTicks": " heartbeats"}
 
 // TestFixedTimesAreStated compares FORMAT.md's table of fixed times with the code. Each time that the simulator, the
-// clients and the checker use must be a row of the table, unless it has no effect on runs (see explained). Each row
+// clients and the checker use must be a row of the table, unless the variable explained says why it is not. Each row
 // must occur in the code.
 func TestFixedTimesAreStated(t *testing.T) {
 	text, err := os.ReadFile("FORMAT.md")

@@ -24,10 +24,10 @@ type step[S any] struct {
 	do         func(side S) string
 }
 
-// compare carries out the same random steps on both servers and reports the first difference of each round. There are
-// as many rounds as rounds says, and as many steps per round as each says. begin opens the two servers for a round, and
-// draw returns a random step. If end is not nil, it compares the final states after a round without a difference. The
-// steps depend only on the test's name and the number of the round.
+// compare carries out the same random steps on both servers and reports the first difference of each round. It takes
+// the number of rounds, and the number of steps in each. begin opens the two servers for a round, and draw returns a
+// random step. If end is not nil, it compares the final states after a round without a difference. The steps depend
+// only on the test's name and the number of the round.
 func compare[S any](t *testing.T, rounds, each int, begin func(t *testing.T) (real, simulated S),
 	draw func(r *rand.Rand) step[S], end func(t *testing.T, round int, real, simulated S)) {
 	t.Helper()
