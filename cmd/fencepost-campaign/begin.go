@@ -89,7 +89,7 @@ var otherKinds = [5]struct{ kind, usage string }{
 	{"compare", "compare all locks instead of exploring files"},
 }
 
-// given lists, for each kind of request, the flags that are allowed with it.
+// given lists the flags that are allowed with each kind of request.
 var given = map[string][]string{
 	"explore": {"run", "seed", "seeds", "until-time", "until-findings", "until-rate"},
 	"verify": {"faults", "delays", "orders", "all-ends", "requests", "keep-faults", "seed", "budget",

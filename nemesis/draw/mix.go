@@ -45,8 +45,9 @@ type Mix struct {
 	Guided int
 	// Points lists the points that triggers may use. It should contain only points that the protocol passes.
 	Points []sim.Point
-	// Swarm makes each draw use only a random half of the kinds. So some runs have only crashes, others only pauses and
-	// cuts. Faults that can hide each other's effects then also occur alone (Groce and others, Swarm Testing, 2012).
+	// Swarm makes each draw use only a random half of the kinds, so that some runs have only crashes and others only
+	// pauses and cuts. Faults that can hide each other's effects then also occur alone (Groce and others, Swarm
+	// Testing, 2012).
 	Swarm bool
 	// Without lists faults that are removed from each draw. The other faults of a draw do not change.
 	Without []nemesis.Exclusion

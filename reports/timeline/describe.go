@@ -14,8 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// describer describes events in words. It names a lock or an attempt only if there are others that it could be confused
-// with.
+// describer describes events in words. It names a lock or an attempt only if it could be confused with another one.
 type describer struct {
 	Holder func(history.Attempt) history.Process // returns the client that made an attempt, or "" if it is unknown
 	// Apart reports whether an attempt is shown under its own name instead of its client's name, because its client
@@ -46,7 +45,7 @@ func (t *describer) name(p history.Process, a history.Attempt) string {
 	return string(p)
 }
 
-// event describes in one line what happened.
+// event describes an event in one line.
 func (t *describer) event(e *history.Event) string {
 	if e.Process == history.Nemesis {
 		return t.fault(e)

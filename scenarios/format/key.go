@@ -130,8 +130,8 @@ func (f *Form) Number(v Value) (int64, bool) {
 	return 0, false
 }
 
-// Nearest rounds n, a duration in ns, up to a multiple of Step, limits it to the range from Least to Most, and returns
-// the result, which the form accepts.
+// Nearest returns n, a duration in ns, rounded up to a multiple of Step and limited to the range from Least to Most, so
+// that the form accepts it.
 func (f *Form) Nearest(n int64) int64 {
 	if f.Step > 1 {
 		n = (n + f.Step - 1) / f.Step * f.Step

@@ -91,7 +91,7 @@ func (k *client) denied() string {
 		"in virtual time, a client may connect only to the addresses in its environment, and may only read files)"
 }
 
-// waits returns the names of the system calls in which the client waits.
+// waits returns the names of the system calls in which the client is blocked.
 func (k *client) waits() string {
 	if calls := k.traced.Waits(); len(calls) > 0 {
 		return " (it waits in " + strings.Join(calls, ", ") + ")"

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// kindOffer is a kind of fault on the palette of the page.
+// kindOffer is a kind of fault on the page's palette.
 type kindOffer struct {
 	Kind string `json:"kind"`
 	Is   string `json:"is"` // what the fault does
@@ -49,8 +49,8 @@ func (o *opened) propose(k nemesis.Kind, on sim.ProcessID) (nemesis.Fault, error
 	return f, nemesis.Validate(f, names)
 }
 
-// on returns a fault of the given kind. The fault strikes the given process or one of its links. ok is false if there
-// is no such fault.
+// on returns a fault of the given kind that strikes the given process or one of its links. ok is false if there is no
+// such fault.
 func (o *opened) on(k nemesis.Kind, on sim.ProcessID, targets *nemesis.Targets) (f nemesis.Fault, ok bool) {
 	if !targets.Has(k) {
 		return f, false

@@ -11,8 +11,7 @@ var faceCommands = []string{"PING", "HELLO", "CLIENT", "AUTH", "QUIT", "RESET",
 	"SUBSCRIBE", "UNSUBSCRIBE", "PSUBSCRIBE", "PUNSUBSCRIBE"}
 
 // newFace returns a node that handles the client connections of a Sentinel. It uses Redis's protocol and stores no
-// data. It executes only faceCommands itself. All other commands are passed to the function answer, which replies by
-// writing to w.
+// data. It executes only faceCommands itself, and passes all other commands to answer, which replies by writing to w.
 func newFace(v Version, answer func(w *resp.Writer, args []string)) *Node {
 	n := New(Config{Version: v})
 	n.face = answer

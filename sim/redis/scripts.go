@@ -41,7 +41,7 @@ func (s *scripts) endLife() {
 	}
 }
 
-// forget removes all scripts from the known scripts, as SCRIPT FLUSH or the end of the process does.
+// forget makes the node forget all scripts, as SCRIPT FLUSH or the end of the process does.
 func (s *scripts) forget() {
 	s.life++
 	if len(s.bySHA) > MaxScripts {

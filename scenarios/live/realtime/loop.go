@@ -47,7 +47,7 @@ func NewOwnLoop(w *sim.World, c Clock) *Loop {
 // World returns the world that the loop drives. Only code that runs on the loop's goroutine may touch it.
 func (l *Loop) World() *sim.World { return l.world }
 
-// Do makes the loop run f at the world's present time, after the events that are due by then. Do does not wait, and may
+// Do makes the loop run f at the world's current time, after all events that are due by then. Do does not wait, and may
 // be called on any goroutine. Functions posted by one goroutine run in order. Each runs at most once, and never after
 // the loop has ended.
 func (l *Loop) Do(f func()) {
