@@ -161,7 +161,7 @@ type Targets struct {
 	links  []sim.ProcessID // the processes at the other ends, one range for each element of linked
 }
 
-// linkEnd is a process, together with the processes at the other ends of its links, as a range of Targets.links.
+// linkEnd is a process that has links. The processes at the other ends of its links are a range of Targets.links.
 type linkEnd struct {
 	process      sim.ProcessID
 	first, count int

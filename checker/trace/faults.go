@@ -150,7 +150,7 @@ func (t *Trace) Cite(f *Fault) string {
 	return f.Line
 }
 
-// FaultsIn returns the faults that struck strictly between two positions and for which matches returns true.
+// FaultsIn returns those faults that struck strictly between two positions, and for which matches returns true.
 func (t *Trace) FaultsIn(from, to int, matches func(*Fault) bool) []*Fault {
 	var list []*Fault
 	for i := range t.Faults {

@@ -1,11 +1,11 @@
 package output
 
 // This file writes the output files of a command: those in its folder, and those that its flags name. The rules are:
-//  - It overwrites and removes only files that this program has written and nobody has changed since.
-//  - Two processes never write to the same folder at the same time.
-//  - Files that an earlier invocation of a command left are removed, unless this one has written them again.
-//  - The checksums in the folder agree with its files, even if the program is killed.
-//  - If a file cannot be written, the error is reported at the end. The other files and the report are still written.
+//   - It overwrites and removes only files that this program has written and nobody has changed since.
+//   - Two processes never write to the same folder at the same time.
+//   - Files that an earlier invocation of a command left are removed, unless this one has written them again.
+//   - The checksums in the folder agree with its files, even if the program is killed.
+//   - If a file cannot be written, the error is reported at the end. The other files and the report are still written.
 
 import (
 	"errors"

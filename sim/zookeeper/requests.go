@@ -230,7 +230,7 @@ func (s *server) setWatches(m *raft.Member, c *connection, f *jute.Fields) {
 }
 
 // setWatch restores a watch of a client that has reconnected. If the event happened while the client was disconnected,
-// it is sent at once (DataTree.setWatches).
+// setWatch sends it at once (DataTree.setWatches).
 func (s *server) setWatch(m *raft.Member, c *connection, kind watchKind, path string, seen Zxid) {
 	n := s.node(path)
 	switch {
@@ -313,8 +313,8 @@ func readWrite(op jute.Op, f *jute.Fields) (c command, ok bool) {
 	return c, ok
 }
 
-// readMulti decodes the parts of a multi. If the multi contains an operation that is not allowed in it, Torn is set in
-// f. For a create in a multi, the flags determine the mode. If the flags request a TTL but the operation is not
+// readMulti decodes the parts of a multi. If the multi contains an operation that is not allowed in it, readMulti sets
+// f.Torn. For a create in a multi, the flags determine the mode. If the flags request a TTL but the operation is not
 // createTTL, the multi fails at that part, as if it were cut short (MultiOperationRecord).
 func readMulti(f *jute.Fields) command {
 	c := command{kind: multi}

@@ -46,7 +46,7 @@ func (d *Data) Snapshot() *Snapshot {
 	return s
 }
 
-// NewestFirst returns the names of the keys that the callback selects, including hidden keys. The key that was created
+// NewestFirst returns the names of the keys for which in returns true, including hidden keys. The key that was created
 // last comes first.
 func (d *Data) NewestFirst(in func(name string) bool) (names []string) {
 	type birth struct {
@@ -86,7 +86,7 @@ func (d *Data) look(name string) Key {
 	return l
 }
 
-// wholeValue returns, in RESP, the whole value of a key that is not a string.
+// wholeValue returns the value of a key that is not a string, encoded in RESP.
 func (d *Data) wholeValue(name, kind string) string {
 	whole := slices.Clone(wholeOf[kind])
 	whole[1] = name
