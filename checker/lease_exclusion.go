@@ -58,7 +58,7 @@ func (t *judge) leaseExclusion(f *Finding) {
 	f.examined(more)
 }
 
-// leasesOverlap reports a clash: two overlapping leases of one lock or, for a semaphore, one lease more than there are
+// leasesOverlap reports a clash: two overlapping leases of one lock or, for a semaphore, one more lease than there are
 // permits.
 func (t *judge) leasesOverlap(f *Finding, c *clash) {
 	pair, cause, records := t.decisivePair(c)

@@ -252,7 +252,7 @@ func (r *reading) faultAt(i int) (struck bool, f fault) {
 	return true, f
 }
 
-// stops lists, for each kind of fault that Jepsen's nemesis reports, the reports that end it.
+// stops maps each kind of fault that Jepsen's nemesis reports to the reports that end it.
 var stops = map[history.F][]history.F{"start": {"stop"}, "start-partition": {"stop-partition"},
 	"kill":  {"start", "restart"},
 	"crash": {"start", "restart"}, "pause": {"resume"}, "partition": {"heal"}, "isolate": {"heal"}}

@@ -44,7 +44,7 @@ type kind struct {
 	name string
 	// open opens the subject of an entry, given the content of its file.
 	open func(e entry, content []byte) (subject, error)
-	// executes reports whether the file is a program, which will be executed.
+	// executes reports whether the file is a program to be executed.
 	executes bool
 }
 

@@ -18,7 +18,7 @@ import (
 )
 
 // ahead is the maximum number of portions of a stage that are queued or in progress at the same time. It limits the
-// size of the queue, however large the campaign is. Any workers beyond that number are idle.
+// size of the queue, however large the campaign is. If there are more workers than that, the rest are idle.
 const ahead = 4096
 
 // burst is the number of portions that the coordinator puts on the queue before it looks for new results again.

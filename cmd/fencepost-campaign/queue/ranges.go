@@ -56,8 +56,8 @@ func (c *covered) add(p portion) bool {
 	return true
 }
 
-// gap returns the first range of uncovered positions at or after position from. The range contains only positions below
-// position end, and at most the given maximum of them. Its size is 0 if there is no such range.
+// gap returns the first range of uncovered positions at or after position from. The range ends at or before position
+// end, and contains at most the given number of positions. Its size is 0 if there is no such range.
 func (c covered) gap(from, most, end uint64) portion {
 	for _, p := range c {
 		if p.end() <= from {

@@ -93,7 +93,8 @@ type Showing struct {
 	// regular expressions; an empty one accepts any client.
 	By, Of string
 	Why    string // why this must be reported
-	// Never lists text that would be untrue in the explanation. Says lists text that the explanation must contain.
+	// Never lists text that the explanation must not contain, because it would be untrue. Says lists text that it must
+	// contain.
 	Never, Says []string
 }
 
