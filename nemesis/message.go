@@ -25,7 +25,7 @@ type Message struct {
 	To sim.ProcessID
 	// Attempt is the number of the client's attempt that sends the request, counted from 1; 0 means any attempt.
 	Attempt int
-	// Answer means that the Message identifies the answer to the request, and not the request itself.
+	// Answer means that the Message identifies the answer to the request, not the request itself.
 	Answer bool
 }
 
@@ -245,7 +245,7 @@ var lostMessage = part{" reply NUMBER", FieldNumber | FieldMessage,
 	}, plainerMessage,
 }
 
-// passages watches a run for messages to which faults refer.
+// passages watches a run for messages that faults refer to.
 type passages struct {
 	watched []*watched
 	asked   counts // counts the requests of each client whose messages are watched
@@ -279,7 +279,7 @@ func (a Asked) String() string {
 	return strconv.Itoa(a.Times) + " " + quotedCommand(a.Command) + " to " + string(a.Server)
 }
 
-// Missed reports that a message to which a fault refers was not sent in the run.
+// Missed reports that a message that a fault refers to was not sent in the run.
 type Missed struct {
 	Line  string  // the line of the fault
 	Asked []Asked // the requests that the fault's client did send

@@ -194,7 +194,7 @@ func (c *Client) order(place time.Duration, on *Servers) history.Order {
 	return history.Order{Slack: history.Of(c.Lock.Timeout), Turn: c.ttl(on) + history.Of(place+c.slack())}
 }
 
-// slack returns the time that an acquire may take in addition to waiting for the holder: one second, and twice the sum
+// slack returns the time that an acquire may take in addition to waiting for the holder: one second, plus twice the sum
 // of the longest wait before a retry and two timeouts for each server.
 func (c *Client) slack() time.Duration {
 	return time.Second + 2*(c.Lock.Retry.Hi+2*time.Duration(len(c.Lock.Servers))*c.Lock.Timeout)

@@ -57,7 +57,8 @@ func sendSetNXPX(l *single, env sim.Env, h *Hold, due expiry) (held, taken bool)
 	return r.OK(), r.Nil()
 }
 
-// absolute returns an expiry as a point in time. The client calculates it on its own clock before it sends its request.
+// absolute returns an expiry as a point in time. The client calculates it from its own clock before it sends its
+// request.
 func absolute(env sim.Env, ttl time.Duration) expiry {
 	return expiry{"PXAT", strconv.FormatInt(env.Wall().Add(ttl).UnixMilli(), 10), ttl}
 }

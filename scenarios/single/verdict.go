@@ -43,7 +43,7 @@ func (b verdicts) metrics() (lines []*ExpectLine) {
 	return lines
 }
 
-// Text writes the lines of the verdict, with the comparison with the expectation at the right margin.
+// Text writes the lines of the verdict. If something was expected, the comparison is at the right margin.
 func (b verdicts) Text(p *text.Writer) {
 	findings, from := b.run.Findings(), 0
 	for i := range findings {

@@ -11,10 +11,9 @@ import (
 )
 
 // try runs and judges a plan that consists of the faults of the current branch and f. f strikes at the given instant,
-// within opening o. The run represents a number of possible start times, which is given by instants. If instants is
-// above 0, further faults may be added to the plan. try returns nil if f had nothing to strike. Otherwise it returns
-// the course of the run, which is valid until the next run. The course contains the moments of the run only if watch is
-// set.
+// within opening o. instants is the number of possible start times that the run represents. If it is above 0, further
+// faults may be added to the plan. try returns nil if f had nothing to strike. Otherwise it returns the course of the
+// run, which is valid until the next run. The course contains the moments of the run only if watch is set.
 func (g *grower) try(f nemesis.Fault, o *opening, at sim.Time, instants float64, watch bool) (*course, error) {
 	result, c, err := g.run(&f, watch)
 	if err != nil {
@@ -101,8 +100,8 @@ func (g *grower) newStory(events []history.Event) bool {
 	return true
 }
 
-// storyOf returns a text that contains the sequence of events recorded by each process, and the order in which all
-// processes entered and left sections. It omits times and faults.
+// storyOf returns the sequence of events recorded by each process, and the order in which all processes entered and
+// left sections, as a string. It omits times and faults.
 func storyOf(events []history.Event) string {
 	var processes []history.Process
 	lines := map[history.Process]*strings.Builder{}

@@ -89,7 +89,7 @@ type story struct {
 }
 
 // note records the effects of an attempt's request. It finds them in the server's notices about keys (said) and in the
-// present state of the keys. commands contains the one command that the client sent, or the commands of its
+// current state of the keys. commands contains the one command that the client sent, or the commands of its
 // transaction. sent is the time at which the client sent them. note reports whether there were any effects.
 func (r *records) note(wall int64, attempt history.Attempt, sent history.Time, commands [][]string, said []notice,
 	keys []store.Key) bool {
@@ -210,7 +210,7 @@ func (r *records) remove(name string, why history.Why, by history.Attempt) {
 	}
 }
 
-// settle updates the record of a key to the key's present state.
+// settle updates the record of a key to the key's current state.
 func (r *records) settle(k *store.Key, s *story, commands [][]string) {
 	d := r.data
 	was := d.Peek(k.Name)
@@ -234,9 +234,9 @@ func (r *records) settle(k *store.Key, s *story, commands [][]string) {
 	}
 }
 
-// settleMembers does the work of settle for a key of any type except string. Such a key has members, for example the
-// fields of a hash. A field that the command names always counts as set. Any other field with a new value counts as set
-// only if the server reported that fields were set. A member of a sorted set with a new score always counts as set.
+// settleMembers is settle for a key of any type except string. Such a key has members, for example the fields of a
+// hash. A field that the command names always counts as set. Any other field with a new value counts as set only if the
+// server reported that fields were set. A member of a sorted set with a new score always counts as set.
 func (r *records) settleMembers(k *store.Key, was *store.Entry, s *story, commands [][]string) {
 	d := r.data
 	if was != nil && d.DB.Type(k.Name) != k.Type {
@@ -398,7 +398,7 @@ func (r *records) adopt(keys []store.Key) (guessed map[store.Title]bool) {
 	return guessed
 }
 
-// remember stores the owners of a key's present values in the field past.
+// remember stores the owners of a key's current values in r.past.
 func (r *records) remember(k *store.Key) {
 	if r.data.Peek(k.Name) == nil {
 		return
@@ -447,7 +447,7 @@ func withoutDeadline(h store.Holding) store.Holding {
 	return h
 }
 
-// owner returns the attempt that set a key, or a member of the key's value, to its present value. It finds the attempt
+// owner returns the attempt that set a key, or a member of the key's value, to its current value. It finds the attempt
 // even if the key's deadline was changed later.
 func (p *past) owner(k *store.Key, member, value string) (of history.Attempt, known bool) {
 	h := store.Holding{Name: k.Name, Member: member, Value: value, Deadline: k.Deadline}
