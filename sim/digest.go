@@ -14,7 +14,7 @@ func (d *Digest) word(w uint64) { *d = Digest(fold(uint64(*d), w)) }
 
 func (d *Digest) text(s string) { *d = Digest(hashString(uint64(*d), s)) }
 
-// digestText adds a value or text that a client or server has sent to the digest. With Options.Nameless, it adds a
+// digestText updates the digest with a value or text that a client or server has sent. With Options.Nameless, it uses a
 // number instead of the text; equal texts have equal numbers.
 func (w *World) digestText(s string) {
 	if w.texts == nil {

@@ -118,8 +118,8 @@ func (e *entry) real(law checker.Law, cause string) *Real {
 	return &e.Real[i]
 }
 
-// live returns the command that runs a scenario of the row in real time on a real server. The file is relative to the
-// row's folder.
+// live returns the command that runs a scenario of the row in real time on a real server. file is the scenario's path,
+// relative to the row's folder.
 func (e *entry) live(file string) string {
 	return "fencepost live scenarios/scoreboard/" + e.Folder() + "/" + file + " --servers redis --client '" + e.Client +
 		"'"

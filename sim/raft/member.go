@@ -209,8 +209,8 @@ func (m *Member) Fault(f sim.ServerFault) {
 	}
 }
 
-// Stop stops the member. Only data that is just being written is lost. With sim.LoseAllState, the member also loses its
-// membership or, if it is the only member, all data.
+// Stop stops the member. Only data that is being written at that moment is lost. With sim.LoseAllState, the member also
+// loses its membership or, if it is the only member, all data.
 func (m *Member) Stop(how sim.Stop) {
 	if how == sim.LoseAllState {
 		m.emptied = m.Alone()

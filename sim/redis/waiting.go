@@ -101,7 +101,7 @@ func (n *Node) waitFor(b *blocked) {
 }
 
 // hasEnough reports whether enough replicas have acknowledged the write that a request waits for. A WAITAOF may also
-// require that the write is on the node's own disk.
+// require the write to be on the node's own disk.
 func (n *Node) hasEnough(b *blocked) bool {
 	return b.pop == nil && n.acked(b) >= b.need && (b.local == 0 || n.onDisk(b) >= b.local)
 }

@@ -14,8 +14,8 @@ const storage = "fencepost.storage"
 // answerWithin is the time that Trouble waits for an answer.
 const answerWithin = time.Second
 
-// Tell gives why as the answer to processes that ask why the server does not store messages, until the subscription
-// ends.
+// Tell answers processes that ask why the server does not store messages. It sends them the given reason, until the
+// subscription ends.
 func Tell(nc *nats.Conn, why string) (*nats.Subscription, error) {
 	return nc.Subscribe(storage, func(m *nats.Msg) { m.Respond([]byte(why)) })
 }
