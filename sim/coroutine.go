@@ -15,8 +15,8 @@ type Stacks struct {
 
 var shared Stacks
 
-// coroutine is a stack on which tasks run one after another. To reuse a coroutine is cheaper than to create a new one,
-// because its memory has often already grown to the size that tasks need.
+// coroutine is a stack on which tasks run one after another. It is cheaper to reuse a coroutine than to create a new
+// one, because its memory has often already grown to the size that tasks need.
 type coroutine struct {
 	of   *Stacks
 	next func() (struct{}, bool)

@@ -75,11 +75,10 @@ func (s *Sweep) sides() []side {
 	return all
 }
 
-// levelsOn returns the levels of a point on a side (the interval between two neighboring points of the grid). n is the
-// point's value on the side's axis.
+// levelsOn returns the levels of the point on side e whose value on the side's axis is n.
 func (s *Sweep) levelsOn(e side, n int64) []Level { return s.levelsAt(s.Points[e.a], e.axis, n) }
 
-// levelsAt returns the levels of a point, but with the value n on an axis.
+// levelsAt returns the levels of a point, with the value on the given axis replaced by n.
 func (s *Sweep) levelsAt(p *Point, axis int, n int64) []Level {
 	levels := slices.Clone(p.Levels)
 	levels[axis] = s.Axes[axis].Keys[0].number(n)
@@ -96,8 +95,8 @@ type crossing struct {
 	known      []*Point       // valid points in ascending order: the two ends and the points tried between them
 	tried      []*Point       // points tried between the ends, valid or not
 	blocked    map[int64]bool // values such that the middle of the gap after the value is not a valid scenario
-	// unusual lists the numbers of the runs that had another outcome than the first runs at the same value. All values
-	// are tried with the same seeds, so these runs are likely to have another outcome at nearby values, too.
+	// unusual lists the numbers of the runs whose outcome differed from that of the first runs at the same value. All
+	// values are tried with the same seeds, so these runs are likely to have a different outcome at nearby values, too.
 	unusual []int
 }
 

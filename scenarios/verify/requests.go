@@ -29,7 +29,7 @@ func (c *course) messageOf(o *opening) (r *nemesis.Sent, answer, ok bool) {
 	return nil, false, false
 }
 
-// named returns those elements of all that are requests or answers.
+// named returns the openings that are requests or answers.
 func (g *grower) named(all []opening) []opening {
 	return slices.DeleteFunc(all, func(o opening) bool {
 		_, _, ok := g.parent.messageOf(&o)
@@ -230,7 +230,7 @@ func (g *grower) thresholds(c *course, p *placing) []sim.Time {
 	return ends
 }
 
-// lapses returns the times, after the given instant, at which keys expire or at which the validity of a lock ends
+// lapses returns the times after the given instant at which keys expire, or at which the validity of a lock ends
 // without a release.
 func (g *grower) lapses(c *course, at sim.Time) (list []sim.Time) {
 	type place struct {

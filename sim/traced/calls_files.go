@@ -200,8 +200,8 @@ func (t *thread) read() outcome {
 	return t.blocks(b)
 }
 
-// write handles a write to a file. If the file is a connection, the machine takes the bytes. For any other file, write
-// waits until there is room, and then lets the kernel execute the system call.
+// write handles a write to a file. If the file is a connection, the machine receives the bytes. For any other file,
+// write waits until there is room, and then lets the kernel execute the system call.
 func (t *thread) write() outcome {
 	own, ok := t.p.dup(t.regs.Rdi)
 	if !ok {
