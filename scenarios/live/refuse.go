@@ -24,8 +24,7 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("fault %d, %q, cannot be carried out: %s", e.Number, e.Line, e.Reason)
 }
 
-// passed lists the steps of a user's client that Fencepost learns of from its reports. Each of these steps can trigger
-// a fault.
+// passed lists the steps that a user's client reports. Each of these steps can trigger a fault.
 var passed = []sim.Point{sim.AcquireStart, sim.Acquired, sim.AfterRead, sim.BeforeWrite, sim.BeforeExtend,
 	sim.BeforeRelease, sim.Released}
 

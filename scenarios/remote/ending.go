@@ -20,7 +20,7 @@ type tail struct {
 // tailLimit is the maximum number of bytes that are stored. The first lines are stored, since they show the cause.
 const tailLimit = 1 << 20
 
-// Write adds output of the process. Only the text after the last mark is stored.
+// Write adds output of the process, but stores only the text after the last mark.
 func (t *tail) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -16,9 +16,10 @@ type KeyValue struct {
 	Lease   int64 // ID of the lease to which the key is attached; 0 if there is none
 }
 
-// LockOf returns the name of the lock to which a key belongs, as records show it. It is the part of the key before the
-// last slash, because etcd's recipe uses keys of the form LOCK/LEASE. For a key without a slash, it is the key itself.
-// For a Lease object, it is the object's name, preceded by the namespace unless that is the default namespace.
+// LockOf returns the name of the lock to which a key belongs, as it appears in records. It is the part of the key
+// before the last slash, because etcd's recipe uses keys of the form LOCK/LEASE. For a key without a slash, it is the
+// key itself. For a Lease object, it is the object's name, preceded by the namespace unless that is the default
+// namespace.
 func LockOf(key string) history.Lock {
 	if name, is := strings.CutPrefix(key, LeaseObjects); is {
 		return history.Lock(strings.TrimPrefix(name, DefaultNamespace))

@@ -25,7 +25,7 @@ func (n *Node) operate(f sim.ServerFault) {
 	}
 }
 
-// followOrders applies the pending faults, in a turn of the event loop of their own.
+// followOrders applies the pending faults, in a turn of the event loop that does nothing else.
 func (n *Node) followOrders() {
 	orders := n.orders
 	n.orders = nil
