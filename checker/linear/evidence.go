@@ -28,7 +28,7 @@ func evidence(full porcupine.Model, budgeted func(*budget) porcupine.Model, ops 
 }
 
 // WriteHTML writes porcupine's interactive drawing as a single page that needs no network. The page shows one line per
-// client, the operations with their call and return, and the longest orders found. The same evidence always gives the
+// client, the operations with their calls and returns, and the longest orders found. The same evidence always gives the
 // same page, byte for byte.
 func (e *Evidence) WriteHTML(w io.Writer) error {
 	var page bytes.Buffer

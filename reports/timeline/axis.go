@@ -60,8 +60,8 @@ func (c *chart) pinLevels() map[int]int {
 	return levels
 }
 
-// levels returns, for each numbered event of the witness, the row in which its number is drawn on the scale s. fit
-// reports whether no numbers overlap.
+// levels returns the row in which the number of each numbered event of the witness is drawn on scale s. fit is true if
+// no numbers overlap.
 func (c *chart) levels(s *scale) (levels map[int]int, fit bool) {
 	const room, mostLevels = 20, 6
 	var ends []float64 // position of the last number in each row

@@ -50,7 +50,7 @@ type Definition struct {
 	// Without explains, for each setting that only other protocols accept, why this protocol does not accept it and
 	// what to write instead.
 	Without map[string]string
-	// Alike explains, for each setting that must be equal for all clients, why it must be equal and what to write
+	// Alike explains, for each setting that must be the same for all clients, why it must be the same and what to write
 	// instead of an override.
 	Alike map[string]string
 	// Measures returns the safety measures that a lock with these settings takes. If Measures is nil, it takes none.

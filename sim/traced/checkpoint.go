@@ -230,7 +230,7 @@ func (p *Process) saves() (one member, err error) {
 	return one, nil
 }
 
-// holdsNothing reports whether a process has no open files except those with which it was started.
+// holdsNothing reports whether a process has no open files except those that it was started with.
 func (p *Process) holdsNothing() bool {
 	files, err := os.ReadDir("/proc/" + strconv.Itoa(p.pid) + "/fd")
 	return err == nil && len(files) <= 3
@@ -299,8 +299,8 @@ func (t *thread) rewinds(again *unix.PtraceRegs) error {
 	return t.entersAgain(again)
 }
 
-// entersAgain lets a thread, which is at the end of a system call, continue until it is about to make the system call
-// for which again contains the registers.
+// entersAgain takes a thread from the end of a system call back to the call whose registers are in again. The thread
+// stops just before it makes this call.
 func (t *thread) entersAgain(again *unix.PtraceRegs) error {
 	if err := errors.Join(unix.PtraceSetRegs(t.tid, again), unix.PtraceCont(t.tid, 0)); err != nil {
 		return err

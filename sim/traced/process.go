@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Process is a process that the machine runs. The machine's user has started it, or another process has.
+// Process is a process that the machine runs. It was started by [Machine.Start] or by another such process.
 type Process struct {
 	*family
 	pid      int // process ID on the host
@@ -66,7 +66,7 @@ func (p *Process) Name() string { return p.command.Name }
 func (p *Process) Exited() (how Exit, ok bool) { return p.exit, p.ended }
 
 // Start starts a program and stops it before its first instruction. The program then runs when Run is called. The error
-// is a *StartError or, if the program computes without end before its checkpoint, a *ProgramError.
+// is a *StartError or, if the program computes forever before it reaches its checkpoint, a *ProgramError.
 //
 // If the command already has a checkpoint, Start copies the checkpoint instead. If virtual time is earlier than the
 // checkpoint, it then advances to the time of the checkpoint.
