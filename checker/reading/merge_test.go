@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// part returns a part with the history that the given lines encode.
+// part returns a Part whose history is encoded by the given lines.
 func part(t *testing.T, name string, lines ...string) Part {
 	t.Helper()
 	h, err := history.Decode(strings.NewReader(strings.Join(lines, "\n")))

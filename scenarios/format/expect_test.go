@@ -112,8 +112,8 @@ func TestEveryCauseOfAnUnnamedLawMustBeExcused(t *testing.T) {
 	}
 }
 
-// TestWhatServersDoNotRecordIsNoMismatch checks the case that servers record nothing. A violation then matches whatever
-// cause is expected, and a law that could not be checked leaves the run undecided.
+// TestWhatServersDoNotRecordIsNoMismatch checks the case in which servers record nothing. A violation then matches
+// whatever cause is expected, and a law that could not be checked leaves the run undecided.
 func TestWhatServersDoNotRecordIsNoMismatch(t *testing.T) {
 	for _, c := range []struct {
 		expect     string

@@ -93,8 +93,8 @@ const compareAndDelete = `if redis.call("get",KEYS[1]) == ARGV[1] then return re
 // thinks is the time that a client spends between two sections.
 const thinks = 200 * time.Millisecond
 
-// beClient is a client as a user might write it. It uses SET NX PX on one Redis server. how selects what the client
-// does wrong.
+// beClient is a client as a user might write it. It uses SET NX PX on one Redis server. The argument selects what the
+// client does wrong.
 func beClient(how string) {
 	switch how {
 	case "queues":

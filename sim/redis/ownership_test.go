@@ -393,8 +393,9 @@ func schedules(length int, r letting) (all [][]string) {
 	return all
 }
 
-// TestWhoOwnsALockDoesNotDependOnItsSpelling runs each schedule with each spelling (variant of a lock's implementation)
-// and compares the outcome with the model: which acquires succeed, who removes whose key, and the verdict on ownership.
+// TestWhoOwnsALockDoesNotDependOnItsSpelling runs each schedule with each variant of the lock's implementation
+// (spelling). It compares the outcome with the model: which acquires succeed, who removes whose key, and the verdict on
+// ownership.
 func TestWhoOwnsALockDoesNotDependOnItsSpelling(t *testing.T) {
 	length, offenses := 4, 0
 	if testkit.Full() {

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// goRedisClient is a function that creates a client of go-redis.
+// goRedisClient is a function that creates a go-redis client.
 type goRedisClient func(*locktest.Client) redis.UniversalClient
 
 // goRedis returns a go-redis client for one server.

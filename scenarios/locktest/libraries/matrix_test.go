@@ -115,7 +115,7 @@ type result struct {
 	Findings []finding
 }
 
-// counts contains, for one cell, the number of runs in which each law was violated.
+// counts contains the number of runs of one cell in which each law was violated.
 type counts struct {
 	Family, Work string
 	Protection   string `json:"Care"` // the name of the protection
