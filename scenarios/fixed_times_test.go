@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// fixed is a constant time, or a constant number of heartbeats, in a file of the code.
+// fixed is a time, or a number of heartbeats, that is constant in a source file.
 type fixed struct{ value, file string }
 
 // explained lists the times in the code that are not in the table, with the reasons.

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestWhatIsPrintedIsOfWhatFollowsTheMark checks that a tail stores the text after the last mark, however the output is
-// cut into pieces, and however long the text before the mark is.
+// TestWhatIsPrintedIsOfWhatFollowsTheMark checks that a tail stores the text after the last mark, no matter how the
+// output is split, and how long the text before the mark is.
 func TestWhatIsPrintedIsOfWhatFollowsTheMark(t *testing.T) {
 	const after = "\nWARNING: DATA RACE\n"
 	for _, before := range []string{"", "of the run before", strings.Repeat("x", tailLimit+10)} {

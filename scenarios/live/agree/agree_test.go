@@ -111,8 +111,8 @@ func TestShorterScenariosComeOutAsTheWhole(t *testing.T) {
 	}
 }
 
-// TestWhatIsSaidOfScenariosIsSaidOfSome checks that the catalog contains every scenario for which a difference is
-// explained or which is not scaled.
+// TestWhatIsSaidOfScenariosIsSaidOfSome checks that the catalog contains every scenario whose difference is explained,
+// and every scenario that is not scaled.
 func TestWhatIsSaidOfScenariosIsSaidOfSome(t *testing.T) {
 	names := scenarios.Names()
 	for _, name := range slices.Concat(slices.Collect(maps.Keys(explained)), narrow) {
