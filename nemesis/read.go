@@ -9,11 +9,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// MaxNumber is the largest number with which a fault can identify a message or a reply. It is also the largest n in a
-// trigger such as "the n-th acquired", which requires a client to reach a point of its protocol n times.
+// MaxNumber is the largest number by which a fault can identify a message or a reply. It is also the largest n in a
+// trigger such as "the n-th acquired".
 const MaxNumber = 1_000_000
 
-// time parses a duration of 0s or more. Error messages use the given description of it.
+// time parses a duration of 0s or more. In error messages, what describes the duration.
 func (p *parser) time(what string) time.Duration {
 	text := p.quantity(what)
 	if text == "" {
@@ -38,8 +38,8 @@ func (p *parser) duration() time.Duration {
 	return d
 }
 
-// quantity returns the next token without skipping it. If there is none, it returns "" and reports an error. The error
-// uses the given description of what is missing.
+// quantity returns the next token without consuming it. If there is none, it returns "" and reports that what is
+// missing.
 func (p *parser) quantity(what string) string {
 	text := p.peek()
 	if text == "" {
@@ -49,7 +49,7 @@ func (p *parser) quantity(what string) string {
 	return text
 }
 
-// jump parses a duration with a sign.
+// jump parses a signed duration.
 func (p *parser) jump() time.Duration {
 	text := p.quantity("a jump such as +30s or -5s")
 	if text == "" {
@@ -152,8 +152,8 @@ func (p *parser) driftTrigger() Trigger {
 	return t
 }
 
-// refuseTime reports an error if a time follows a word that is not valid before a time. The argument valid is the word
-// to use instead.
+// refuseTime reports an error if the next token is a time, because the word before it cannot precede a time. The word
+// that can is valid.
 func (p *parser) refuseTime(valid string) {
 	if looksLikeNumber(p.peek()) {
 		wrong := p.tokens[p.next-1]

@@ -43,7 +43,7 @@ const (
 	RemovesKeys        // a server evicts a key, or an operator deletes one key or all keys
 )
 
-// FaultKind describes a kind of fault. It contains what a reader of histories needs to know about it.
+// FaultKind is what a reader of histories needs to know about a kind of fault.
 type FaultKind struct {
 	F    F // the fault's name in histories
 	Does Effect
@@ -102,13 +102,13 @@ type Fault struct {
 	On []Process
 	// To names the other side of a link, or the replica that is promoted. It is empty for all other faults.
 	To []Process
-	// Ends says whether an end of the fault will be recorded: the fault has a duration, or the crashed server restarts.
-	// If not, the fault is over as soon as it strikes, or it lasts forever.
+	// Ends reports whether the end of the fault will be recorded, because the fault has a duration or the crashed
+	// server restarts. Otherwise the fault is over as soon as it strikes, or lasts forever.
 	Ends  bool
 	Loses Loss
 	// Shift, in ns, is how far a Jump sets the clock (negative for backward), or how much longer a message (Delay,
-	// DelayMessage) or an fsync (SlowFsync) takes. PPM is how much faster the clocks run during a Drift, in parts per
-	// million (negative for slower).
+	// DelayMessage) or an fsync (SlowFsync) takes. PPM, in parts per million, is how much faster the clocks run during
+	// a Drift (negative for slower).
 	Shift Time
 	PPM   int
 }
@@ -118,7 +118,7 @@ func (f *Fault) Strikes(p Process) bool {
 	return f != nil && (slices.Contains(f.On, p) || slices.Contains(f.To, p))
 }
 
-// Struck lists all processes that the fault strikes, beginning with the sending side of a link.
+// Struck lists all processes that the fault strikes. For a link, the sending side comes first.
 func (f *Fault) Struck() []Process {
 	if f == nil {
 		return nil
@@ -132,7 +132,7 @@ func (f F) Lasts() bool { return f.kind().Lasts }
 // IsClock reports whether a fault of this kind changes clocks and nothing else.
 func (f F) IsClock() bool { return f.Does().IsClock() }
 
-// IsClock reports whether the effect is on clocks only.
+// IsClock reports whether the effect changes clocks and nothing else.
 func (e Effect) IsClock() bool { return e == SetsClock || e == PacesClock }
 
 // Delays reports whether the effect can delay the reply to a request. Changes of clocks, sessions and keys delay no
@@ -142,11 +142,11 @@ func (e Effect) Delays() bool { return !e.IsClock() && e != EndsSession && e != 
 // IsLink reports whether a fault of this kind affects a link: it drops or delays messages, or resets a connection.
 func (f F) IsLink() bool { return f.Does().IsLink() }
 
-// IsLink reports whether the effect is on a link: messages are dropped or delayed, or a connection is reset.
+// IsLink reports whether the effect is on a link: it drops or delays messages, or resets a connection.
 func (e Effect) IsLink() bool { return e == Parts || e == HoldsUp || e == Resets }
 
 // IsDown reports whether a fault of this kind stops a client's program or a server.
 func (f F) IsDown() bool { return f.Does().IsDown() }
 
-// IsDown reports whether the effect is that a client's program or a server stops.
+// IsDown reports whether the effect stops a client's program or a server.
 func (e Effect) IsDown() bool { return e == Kills || e == ShutsDown }

@@ -19,7 +19,7 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// errUnfinished ends a command whose campaign is not finished.
+// errUnfinished is returned by a command if the campaign is not finished.
 var errUnfinished = errors.New("the campaign is not finished")
 
 // run does the work of main, so that tests can call it. It prints results on stdout and errors on stderr, and returns
@@ -39,7 +39,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	})
 }
 
-// console is where a command writes its results. While the command works, it also writes notices to the user there.
+// console is where a command writes its results and, while it works, notices to the user.
 type console struct {
 	out, problems io.Writer
 	last          *said

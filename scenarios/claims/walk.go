@@ -59,9 +59,8 @@ func NewWalk(t testing.TB, s *scenarios.Scenario) *Walk {
 	return o
 }
 
-// accepted returns the usage lines of the kinds of faults that the scenario accepts. These lines depend only on the
-// names of the scenario's processes. Finding them takes thousands of attempts, so walks with the same names share the
-// result.
+// accepted returns the usage lines of those kinds of faults that the scenario accepts. They depend only on the names of
+// the scenario's processes. Walks with the same names share them, because finding them takes thousands of attempts.
 func (w *Walk) accepted() (usages []string) {
 	names := fmt.Sprintf("%+v", w.names)
 	if known, ok := acceptedOf.Load(names); ok {
@@ -97,8 +96,8 @@ func (w *Walk) Plan(seed uint64) nemesis.Plan {
 	}
 }
 
-// tries is the maximum number of fault lines that are drawn until the scenario accepts one. This is enough even if the
-// line contains two names and the scenario accepts only one in twenty random pairs of names.
+// tries is the maximum number of fault lines that are drawn until the scenario accepts one. It is large enough even for
+// a line with two names of which the scenario accepts only one random pair in twenty.
 const tries = 300
 
 // fault draws a fault of the kind with the given usage line. It returns false if the scenario accepts no such fault.

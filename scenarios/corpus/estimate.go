@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// estimate contains the results of several searches for a mutant. The mean number of runs until the mutant is caught is
-// estimated from them.
+// estimate contains the totals of several searches for a mutant. They serve to estimate the mean number of runs until
+// the mutant is caught.
 type estimate struct {
 	Searches int
 	Caught   int // number of searches that caught the mutant; the others reached their limit
@@ -43,12 +43,12 @@ const tail = 0.05
 // infinite if no search caught the mutant.
 //
 // If a run catches the mutant with probability p, the mean is 1/p. If all d searches end with a catch, their total
-// number of runs has a negative binomial distribution: the total is at most n if and only if n runs have at least d
+// number of runs has a negative binomial distribution: the total is at most n if and only if n runs include at least d
 // catches. Therefore the bounds of p are the exact ones for inverse sampling (Lui, Confidence limits for the population
 // prevalence rate based on the negative binomial distribution, Statistics in Medicine 14, 1995). At the lower bound of
-// p, n runs have at least d catches with probability tail. At the upper bound, n-1 runs have fewer than d catches with
-// probability tail. If some search reached its limit, the last run is not a catch. Then the upper bound of p is the one
-// of Clopper and Pearson (Biometrika 26, 1934): n runs have at most d catches with probability tail.
+// p, n runs include at least d catches with probability tail. At the upper bound, n-1 runs include fewer than d catches
+// with probability tail. If a search reached its limit, the last run is not a catch. Then the upper bound of p is that
+// of Clopper and Pearson (Biometrika 26, 1934): n runs include at most d catches with probability tail.
 //
 // The runs are not completely independent: plans whose faults strike at events of the same fault-free run share the
 // seed of that run.
@@ -68,8 +68,7 @@ func (e estimate) bounds() (low, high float64) {
 	return low, math.Ceil((1 - rounding) / chanceOf(e.Runs, e.Caught-1, 1-tail))
 }
 
-// chanceOf returns the probability p of a catch per run for which atMost(runs, catches, p) equals the given
-// probability.
+// chanceOf returns the p for which atMost(runs, catches, p) equals the given probability.
 func chanceOf(runs, catches int, probability float64) float64 {
 	low, high := 0.0, 1.0
 	for low < high {
@@ -86,8 +85,8 @@ func chanceOf(runs, catches int, probability float64) float64 {
 	return high
 }
 
-// atMost returns the probability that the given number of runs has at most the given number of catches. p is the
-// probability that a single run catches the mutant.
+// atMost returns the probability that at most the given number of runs catch the mutant. Each run does so with
+// probability p.
 func atMost(runs, catches int, p float64) float64 {
 	if catches >= runs {
 		return 1
@@ -105,7 +104,7 @@ func atMost(runs, catches int, p float64) float64 {
 	return sum
 }
 
-// mean and interval return the mean and its confidence interval as text.
+// mean and interval format the mean and its confidence interval.
 func (e estimate) mean() string {
 	if e.Caught == 0 {
 		return "–"

@@ -21,26 +21,26 @@ import (
 // shows. Three clients, worker-10, worker-1 and worker-100, acquire the lock in turn. The run is judged only by the
 // servers' records and by the results of calls. It checks the following:
 //
-//   - Lock returns nil when the lock is free: within 20 s, or within the TTL and a minute if it had to wait. The number
-//     of requests that it sends meanwhile does not matter.
-//   - Lock waits while another client has the lock, for at least a second, or an eighth of the TTL if that is shorter.
-//     After that it may give up with an error; it is then called again. If it returns nil and both holds are shared
-//     ([Sharer]), both clients call Unlock, and the trial ends. Exclusive locks go through the whole trial: let New
-//     make them for clients whose names begin with "worker".
-//   - A Lock whose context is canceled while another client has the lock does not return nil.
-//   - Unlock returns nil and frees the lock. On each server where the holder has a key of the lock, some key of the
-//     lock must change before that key expires: it is deleted, or overwritten with the value that means "free".
-//     If the next client acquires the lock before the key expires, the lock was released in some other way, which is
-//     accepted. For Kubernetes this is not checked: by default its elections let the lease run out.
-//   - The second client does not call Unlock within its lease, as if it had crashed. If its key expires, a
-//     [LossNotifier] must have closed Lost half a TTL later (unless Config.Precautions.ExtendEvery is set), and the
-//     third client acquires the lock. The late Unlock of the second client may return anything, but it must not touch
-//     the key of the third client if Config.Laws include ownership. If the key is extended instead, the second client
-//     keeps the lock until it calls Unlock.
-//   - No client deletes its last key before it calls Unlock, if another client then gets the lock, or if Unlock then
-//     fails.
-//   - The lock uses the keys and the TTL that Config specifies. No client sets one of these keys while it waits.
-//   - No goroutine of the lock is still running after all locks were closed.
+//  - Lock returns nil when the lock is free: within 20 s, or within the TTL and a minute if it had to wait. It may
+//    send any number of requests meanwhile.
+//  - While another client has the lock, Lock waits for at least a second, or an eighth of the TTL if that is shorter.
+//    After that it may give up with an error, and is called again. If it returns nil and the lock is shared ([Sharer])
+//    for both clients, both call Unlock, and the trial ends. To get the whole trial, let New return exclusive locks for
+//    clients whose names begin with "worker".
+//  - A Lock whose context is canceled while another client has the lock does not return nil.
+//  - Unlock returns nil and frees the lock. On each server where the holder has a key of the lock, some key of the
+//    lock must change before that key expires: it is deleted, or overwritten with the value that means "free".
+//    If the next client acquires the lock before the key expires, the lock was released in some other way, which is
+//    accepted. For Kubernetes this is not checked: by default its elections let the lease run out.
+//  - The second client does not call Unlock within its lease, as if it had crashed. If its key expires, a
+//    [LossNotifier] must have closed Lost half a TTL later (unless Config.Precautions.ExtendEvery is set), and the
+//    third client acquires the lock. The late Unlock of the second client may return anything, but it must not touch
+//    the key of the third client if Config.Laws include ownership. If the key is extended instead, the second client
+//    keeps the lock until it calls Unlock.
+//  - No client deletes its last key before it calls Unlock, if another client then gets the lock, or if Unlock then
+//    fails.
+//  - The lock uses the keys and the TTL that Config specifies. No client sets one of these keys while it waits.
+//  - No goroutine of the lock is still running after all locks have been closed.
 //
 // Run and Explore perform the trial run before their first seed, and perform no other run if it fails.
 func RunTrial(t *testing.T, c Config) {
@@ -189,7 +189,7 @@ func (t *trial) Client(c *scenarios.Client, _ time.Duration) func(sim.Env) {
 // Server returns the server unchanged.
 func (t *trial) Server(_ sim.ProcessID, own sim.Server) sim.Server { return own }
 
-// Foreign returns true, because the lock's code is unknown.
+// Foreign returns true, because Fencepost does not know the lock's code.
 func (t *trial) Foreign() bool { return true }
 
 // script makes the clients acquire the lock one after another, until something goes wrong.
@@ -239,13 +239,13 @@ func (t *trial) script(ctx context.Context) {
 // trialPatience is the maximum duration of a call that need not wait for another client.
 const trialPatience = 20 * time.Second
 
-// patience is how long a Lock that had to wait may take after the lock has become free.
+// patience is how long Lock may take after the lock has become free, if it had to wait.
 func (t *trial) patience() time.Duration { return t.ttl + time.Minute }
 
 // minWait returns the minimum time for which Lock must wait while another client has the lock.
 func (t *trial) minWait() time.Duration { return min(time.Second, t.ttl/8) }
 
-// calling is a call to a method of a Lock, on its own goroutine.
+// calling is a call to a method of a Lock, in its own goroutine.
 type calling struct {
 	what   string
 	asked  time.Time
@@ -274,7 +274,7 @@ func (c *calling) returned() bool {
 	}
 }
 
-// call starts calling a method of a client's lock, on a separate goroutine.
+// call calls a method of a client's lock in a new goroutine.
 func (t *trial) call(h *hand, what string, f func(ctx context.Context) error) *calling {
 	c := &calling{what: what + " of " + string(h.name), asked: time.Now()}
 	ctx, cancel := context.WithCancel(h.Context())
@@ -311,7 +311,7 @@ func (t *trial) locks(h *hand) *calling {
 	})
 }
 
-// unlocks calls Unlock for a client and waits for at most trialPatience for it to return.
+// unlocks calls Unlock for a client and waits up to trialPatience for the call to return.
 func (t *trial) unlocks(h *hand) *calling {
 	x := h.last()
 	x.to = t.now()
@@ -347,8 +347,8 @@ func (t *trial) await(h *hand, c *calling, patience time.Duration) (*calling, wa
 	}
 }
 
-// have waits until Lock returns nil, and reports whether the client has the lock. It reports a problem if Lock gives
-// up, or does not return within the given time, although the lock is free.
+// have waits until Lock returns nil, and reports whether the client has the lock. The lock is free, so it is a problem
+// if Lock gives up or does not return within the given time.
 func (t *trial) have(h *hand, c *calling, patience time.Duration) bool {
 	c, came := t.await(h, c, patience)
 	next := sim.Time(history.Never)
@@ -462,7 +462,6 @@ func (t *trial) tells(h *hand) {
 	}
 }
 
-// close closes the locks of all clients.
 func (t *trial) close() {
 	for _, h := range t.hand {
 		if c, can := h.lock.(io.Closer); can {

@@ -16,7 +16,7 @@ import (
 // State is the outcome of a law at a point.
 type State uint8
 
-// The zero State is not Safe.
+// The states of a law at a point. The zero State is Unjudged, not Safe.
 const (
 	Unjudged State = iota // not violated in any run, but unchecked or undecided in some
 	Safe                  // held in all runs
@@ -44,7 +44,7 @@ type Point struct {
 	// Stopped is set if the sweep was interrupted before Options.Seeds runs of the point were done.
 	Stopped bool
 	Cut     bool // the runs ended early, because each law of interest was already broken in some but not all of them
-	// The runs done so far are the runs 0 to First-1 and the runs in Others. Run n uses the nth seed, counted from 0.
+	// Runs 0 to First-1 and the runs in Others have been done. Run n uses the seed Options.From + n.
 	First  int
 	Others []int
 }
@@ -66,15 +66,14 @@ func (p *Point) State(law checker.Law) State {
 	return Unjudged
 }
 
-// sure reports whether a point next to an edge (a change of a law's outcome) has enough runs for a reliable outcome of
-// the law.
+// sure reports whether a point next to an edge, where the outcome of a law changes, has enough runs for a reliable
+// outcome of the law.
 func (o *Options) sure(p *Point, law checker.Law) bool {
 	state := p.State(law)
 	return p.Runs >= o.Sure || state != Safe && state != Broken
 }
 
-// tally returns the outcomes of a law at a point. Runs that are missing because of an interruption are counted as
-// NotRun.
+// tally counts the outcomes of a law at a point. Runs that were prevented by an interruption count as NotRun.
 func (s *Sweep) tally(p *Point, law checker.Law) campaign.Counts {
 	t := p.Laws.Of(law)
 	if p.Stopped {
@@ -141,8 +140,7 @@ func asScenario(d *format.Document) (s *scenarios.Scenario, problem string) {
 	return s, ""
 }
 
-// withoutOverrides returns the scenario without overrides. It is used to read the values of keys that all clients
-// share.
+// withoutOverrides returns the scenario with its overrides removed, to read the values of keys that all clients share.
 func (v *varied) withoutOverrides() *scenarios.Scenario {
 	if v.common == nil {
 		d := v.doc.Clone()
@@ -188,9 +186,9 @@ type sweeper struct {
 	strikes campaign.Strikes
 }
 
-// runMore performs the given runs, except those that the point already has. If the list until is not empty, it stops as
-// soon as each law in the list was violated in some runs but not in all. It also stops when ctx is done. turned lists
-// each run after which a law was, for the first time, violated in some runs but not in all.
+// runMore performs those of the given runs that the point does not have yet. It stops early when ctx is done or, if
+// until is not empty, as soon as each of its laws was violated in some runs but not in all. turned lists the runs after
+// which this first became true of a law.
 func (w *sweeper) runMore(p *Point, runs iter.Seq[int], until []checker.Law) (turned []int, err error) {
 	v := w.subject.vary(w.Axes, p.Levels)
 	if p.Problem = v.problem; v.scenario == nil {

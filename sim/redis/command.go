@@ -1,10 +1,10 @@
 package redis
 
-// This file defines the type of data commands. A data command describes what a Redis command does to the store. The
-// commands that concern the existence, the deadlines or the owners of keys are implemented in this package. miniredis
-// executes those that concern only values. Where miniredis replies differently from Redis 7.0, a check runs first and
-// gives Redis's reply (correct.go). Scripts that many locks use are also implemented in Go (twins.go), since, like
-// commands, they only find, compare and change keys.
+// This file defines data commands. A data command describes what a Redis command does to the store. This package
+// implements the commands that deal with the existence, the deadline or the owner of a key. miniredis executes those
+// that deal only with values. Where miniredis replies differently from Redis 7.0, a check runs first and gives Redis's
+// reply (correct.go). Scripts that many locks use are also implemented in Go (twins.go): like commands, they only find,
+// compare and change keys.
 
 import (
 	"cmp"
@@ -42,9 +42,9 @@ type command struct {
 	run   func(d *store.Data, args []string)
 	first func(d *store.Data, args []string) (answered bool)
 	keys  keyRange // the default is the first argument for a data command, and none for other commands
-	// checks says what the command checks. Each change that the command makes depends on this check. A command that
-	// only reads shows the checked property of the key in its reply. The check does not depend on the arguments. By
-	// default, writing commands check nothing and reading commands check the value.
+	// checks is what the command checks about a key in the step in which it changes the key. For a command that only
+	// reads, it is what the reply shows about the key. It does not depend on the arguments. By default, writing
+	// commands check nothing and reading commands check the value.
 	checks history.Check
 	Subs   arities // the subcommands, if the command has any
 	// writers are the subcommands that may change data.
@@ -52,8 +52,8 @@ type command struct {
 	In      versionRange // versions that have the command in this form
 }
 
-// arities maps subcommands to their numbers of arguments, which include the command and the subcommand. A negative
-// number is a minimum.
+// arities maps each subcommand to its number of arguments, counting the command and the subcommand. A negative number
+// is a minimum.
 type arities map[string]int
 
 // keyRange specifies which arguments of a command are keys, as COMMAND INFO does: the arguments from first to last, in
@@ -106,7 +106,6 @@ func init() {
 	}
 }
 
-// allCommands returns the data commands.
 func allCommands() (list []*command) {
 	for _, table := range [][]command{ownCommands, passedCommands} {
 		for i := range table {
@@ -116,7 +115,6 @@ func allCommands() (list []*command) {
 	return list
 }
 
-// carryOut executes the command on the data.
 func (c *command) carryOut(d *store.Data, args []string) {
 	d.Command(max(c.checks, history.CheckedNothing))
 	switch {
@@ -175,7 +173,7 @@ func wrongArity(name string) string {
 	return "ERR wrong number of arguments for '" + name + "' command"
 }
 
-// clip shortens a client's text to the given number of bytes, because Redis's error messages quote no more than that.
+// clip shortens a string from a client to the given number of bytes, because Redis's error messages quote no more.
 func clip(s string, limit int) string { return s[:min(len(s), limit)] }
 
 // greeting is the parsed content of a HELLO command.
@@ -187,7 +185,6 @@ type greeting struct {
 	Name           string
 }
 
-// parseHello parses the arguments of HELLO.
 func parseHello(args []string) (g greeting, trouble string) {
 	if len(args) > 1 {
 		v, ok := resp.ParseInt(args[1])

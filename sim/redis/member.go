@@ -31,7 +31,7 @@ const (
 	writableDelay    = 2000                   // how long a master serves no requests after a restart
 	leastRejoinDelay = 500
 	mostRejoinDelay  = 5000
-	// how long a replica waits before it asks for votes, in addition to a random time of up to the same length
+	// time that a replica waits before it asks for votes, in addition to a random time of up to the same length
 	voteDelay        = 500
 	rankDelay        = 1000 // time that is added for each replica that has more data
 	leastVoteTimeout = 2000
@@ -171,13 +171,13 @@ type (
 		busHeader
 		who sim.ProcessID
 	}
-	// ballot is a request to the masters to elect the sender as the successor of its master. If the failover was
-	// ordered, the ballot asks for votes even though the master works.
+	// ballot asks the masters to elect the sender as its master's successor. If the failover was ordered, the master
+	// need not have failed.
 	ballot struct {
 		busHeader
 		ordered bool
 	}
-	// vote is the sender's vote for the sender of a ballot.
+	// vote is a master's reply to a ballot for which it votes.
 	vote struct{ busHeader }
 	// correction is sent to a member that claims slots of another member. It names the member that serves these slots.
 	correction struct {
@@ -186,7 +186,7 @@ type (
 		epoch int64
 		slots slotSet
 	}
-	// broadcast is a message to the other members that contains the message of a PUBLISH or SPUBLISH.
+	// broadcast carries the message of a PUBLISH or SPUBLISH to the other members.
 	broadcast struct {
 		busHeader
 		kind          int
@@ -215,7 +215,6 @@ const (
 	phaseBroadcast = "cluster publish"
 )
 
-// busHeader returns the header of the node's messages.
 func (n *Node) busHeader() busHeader {
 	m := n.member
 	g := busHeader{current: m.epoch, epoch: m.self.epoch, slots: m.self.slots, offset: n.repl.end()}
@@ -315,7 +314,6 @@ func (m *clusterMember) failing() (list []sim.ProcessID) {
 	return list
 }
 
-// toAll sends a message to all other members.
 func (n *Node) toAll(phase string, body any) {
 	for _, p := range n.member.peers {
 		if p != n.member.self {

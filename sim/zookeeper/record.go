@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// LocksFolder is the znode under which clients keep their locks: the children of LocksFolder + NAME are the requests
-// for the lock NAME. A lock elsewhere in the tree has the path of its parent znode as its name.
+// LocksFolder is the path under which clients create their lock requests: the children of LocksFolder + NAME are the
+// requests for lock NAME. A lock elsewhere in the tree is named by the path of its requests' parent znode.
 const LocksFolder = "/locks/"
 
 // LockOf returns the lock that a znode requests. A znode that is persistent and not sequential is a folder and does not
@@ -31,7 +31,7 @@ func lockOf(n *znode) (lock history.Lock, name string, ok bool) {
 	return LockOf(n.path, n.owner != 0, n.sequential)
 }
 
-// recordCopies records for which lock requests another server now has a copy, or no longer has one.
+// recordCopies records that this server has learned of the creation or the removal of lock requests.
 func (s *server) recordCopies(m *raft.Member) {
 	for i := range s.changes {
 		x := &s.changes[i]

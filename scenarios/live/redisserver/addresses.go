@@ -1,8 +1,8 @@
 package redisserver
 
-// This file translates addresses of servers, in what a Redis server or a Sentinel sends, into addresses at which the
-// client reaches these servers. Some addresses are not translated: those in data that clients send, those of
-// connections in CLIENT LIST, and those that a script requests.
+// This file translates the server addresses that a Redis server or Sentinel sends. It replaces them with addresses at
+// which the client reaches the servers. It does not translate addresses in data from clients, addresses of connections
+// in CLIENT LIST, or addresses that a script requests.
 
 import (
 	"bytes"
@@ -33,8 +33,8 @@ func NewBook(to map[Address]Address) *Book {
 		`)(` + strings.Join(separators, "|") + `)(\d+)`)}
 }
 
-// separators lists the texts that may separate a host from its port: in messages that a Sentinel publishes and in names
-// of replicas (sentinel.c), and in the lines slaveN and master_host of INFO (server.c).
+// separators lists regular expressions for what may separate a host from its port: in a Sentinel's messages and the
+// names of replicas (sentinel.c), and in the lines slaveN and master_host of INFO (server.c).
 var separators = []string{"[: ]", ",port=", "\r\nmaster_port:"}
 
 // NamesServers reports whether the reply to a command may contain addresses of servers. Any reply from a Sentinel may
@@ -94,8 +94,8 @@ func (b *Book) pair(list []resp.Value) {
 	}
 }
 
-// fields replaces the address of a member of a Cluster in a reply in which the port comes before the fields with the
-// host (CLUSTER SHARDS).
+// fields replaces the address of a member of a Cluster in a list of fields in which the port precedes the host (CLUSTER
+// SHARDS).
 func (b *Book) fields(list []resp.Value) {
 	for i, from := 3, list[min(1, len(list)-1)].Text; i < len(list); i += 2 {
 		if to, known := b.to[Address{list[i].Text, from}]; known {
@@ -104,7 +104,7 @@ func (b *Book) fields(list []resp.Value) {
 	}
 }
 
-// inText replaces the addresses in text.
+// inText replaces the addresses that occur in text.
 func (b *Book) inText(text string) string {
 	return b.text.ReplaceAllStringFunc(text, func(found string) string {
 		parts := b.text.FindStringSubmatch(found)

@@ -22,8 +22,8 @@ var notProvided = map[string][]string{
 		"encode_keep_buffer", "encode_invalid_numbers", "decode_invalid_numbers", "new"},
 }
 
-// withhold adds a stand-in to a library for each function that is not provided. A stand-in raises an error that names
-// the missing function.
+// withhold adds a stand-in to a library for each function that this package does not provide. The stand-in raises an
+// error that names the function.
 func (e *Engine) withhold(library string, t *lua.LTable) {
 	for _, name := range notProvided[library] {
 		t.RawSetString(name, e.state.NewFunction(func(L *lua.LState) int {
@@ -121,8 +121,7 @@ func missing(L *lua.LState) int {
 	return 0
 }
 
-// choose creates a library that consists of some functions of gopher-lua, given by name, and of functions of this
-// package.
+// choose creates a library from the named functions of gopher-lua and from functions of this package.
 func (e *Engine) choose(from lua.LValue, names []string, own map[string]lua.LGFunction) *lua.LTable {
 	t := e.state.NewTable()
 	for _, name := range names {
@@ -186,8 +185,7 @@ func (e *Engine) ownBase() map[string]lua.LGFunction {
 	}
 }
 
-// protectedCall implements pcall. As in Redis 7.0, if Redis has raised the error, the script gets only the error's
-// message.
+// protectedCall implements pcall. As in Redis 7.0, the script gets only the message of an error that Redis has raised.
 func protectedCall(L *lua.LState) int {
 	L.CheckAny(1)
 	top := L.GetTop()

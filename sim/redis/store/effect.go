@@ -33,8 +33,8 @@ type Effect struct {
 	At      int64 // when the change was made, in ns on the node's monotonic clock
 }
 
-// Apply applies an effect, on a replica or on a node that loads its append-only file. It does not use a clock and
-// writes no records.
+// Apply applies an effect on a replica, or on a node that loads its append-only file. It neither uses a clock nor
+// writes records.
 func (d *Data) Apply(e *Effect) {
 	d.Attempt = e.Attempt
 	k := d.keys[e.Key]
@@ -65,7 +65,7 @@ func (d *Data) Apply(e *Effect) {
 	}
 }
 
-// Remake appends to the list the effects that create the key again.
+// Remake appends the effects that create the key again to list.
 func (k *Key) Remake(list []Effect) []Effect {
 	if k.Type == "string" {
 		return append(list, Effect{Op: OpSet, Key: k.Name, Value: k.Value, When: k.Deadline, Attempt: k.Owner})
@@ -94,7 +94,7 @@ func (k *Key) Remake(list []Effect) []Effect {
 	return list
 }
 
-// pushAll appends to the list the effects that create a list key again, one element at a time, each with its owner.
+// pushAll appends the effects that create a list key again to list: one effect per element, with the element's owner.
 func (k *Key) pushAll(list []Effect) []Effect {
 	owners := map[string]history.Attempt{}
 	for _, m := range k.Members {
