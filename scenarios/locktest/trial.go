@@ -21,26 +21,26 @@ import (
 // shows. Three clients, worker-10, worker-1 and worker-100, acquire the lock in turn. The run is judged only by the
 // servers' records and by the results of calls. It checks the following:
 //
-//  - Lock returns nil when the lock is free: within 20 s, or within the TTL and a minute if it had to wait. It may
-//    send any number of requests meanwhile.
-//  - While another client has the lock, Lock waits for at least a second, or an eighth of the TTL if that is shorter.
-//    After that it may give up with an error, and is called again. If it returns nil and the lock is shared ([Sharer])
-//    for both clients, both call Unlock, and the trial ends. To get the whole trial, let New return exclusive locks for
-//    clients whose names begin with "worker".
-//  - A Lock whose context is canceled while another client has the lock does not return nil.
-//  - Unlock returns nil and frees the lock. On each server where the holder has a key of the lock, some key of the
-//    lock must change before that key expires: it is deleted, or overwritten with the value that means "free".
-//    If the next client acquires the lock before the key expires, the lock was released in some other way, which is
-//    accepted. For Kubernetes this is not checked: by default its elections let the lease run out.
-//  - The second client does not call Unlock within its lease, as if it had crashed. If its key expires, a
-//    [LossNotifier] must have closed Lost half a TTL later (unless Config.Precautions.ExtendEvery is set), and the
-//    third client acquires the lock. The late Unlock of the second client may return anything, but it must not touch
-//    the key of the third client if Config.Laws include ownership. If the key is extended instead, the second client
-//    keeps the lock until it calls Unlock.
-//  - No client deletes its last key before it calls Unlock, if another client then gets the lock, or if Unlock then
-//    fails.
-//  - The lock uses the keys and the TTL that Config specifies. No client sets one of these keys while it waits.
-//  - No goroutine of the lock is still running after all locks have been closed.
+//   - Lock returns nil when the lock is free: within 20 s, or within the TTL and a minute if it had to wait. It may
+//     send any number of requests meanwhile.
+//   - While another client has the lock, Lock waits for at least a second, or an eighth of the TTL if that is shorter.
+//     After that it may give up with an error, and is called again. If it returns nil and the lock is shared ([Sharer])
+//     for both clients, both call Unlock, and the trial ends. To get the whole trial, let New return exclusive locks for
+//     clients whose names begin with "worker".
+//   - A Lock whose context is canceled while another client has the lock does not return nil.
+//   - Unlock returns nil and frees the lock. On each server where the holder has a key of the lock, some key of the
+//     lock must change before that key expires: it is deleted, or overwritten with the value that means "free".
+//     If the next client acquires the lock before the key expires, the lock was released in some other way, which is
+//     accepted. For Kubernetes this is not checked: by default its elections let the lease run out.
+//   - The second client does not call Unlock within its lease, as if it had crashed. If its key expires, a
+//     [LossNotifier] must have closed Lost half a TTL later (unless Config.Precautions.ExtendEvery is set), and the
+//     third client acquires the lock. The late Unlock of the second client may return anything, but it must not touch
+//     the key of the third client if Config.Laws include ownership. If the key is extended instead, the second client
+//     keeps the lock until it calls Unlock.
+//   - No client deletes its last key before it calls Unlock, if another client then gets the lock, or if Unlock then
+//     fails.
+//   - The lock uses the keys and the TTL that Config specifies. No client sets one of these keys while it waits.
+//   - No goroutine of the lock is still running after all locks have been closed.
 //
 // Run and Explore perform the trial run before their first seed, and perform no other run if it fails.
 func RunTrial(t *testing.T, c Config) {
