@@ -41,7 +41,7 @@ import (
 type Loss uint8
 
 const (
-	// the value for a client, which has all its data in memory; never used for a crash of a server
+	// a client loses all its data, which is in memory; never used for a crash of a server
 	LosesMemory     Loss = iota
 	LosesUnsynced        // a server keeps only what was fsynced
 	LosesEverything      // a server restarts with no data
@@ -64,8 +64,8 @@ type Fault struct {
 	Lock history.Lock
 	// OneWay (Cut only) means that only messages from Left to Right are stopped.
 	OneWay bool
-	// By is a duration. Jump: how far the clock jumps; backward if negative, never zero. DelayLink, DelayMessage: how
-	// much later a message arrives; positive. SlowFsync: how much longer an fsync takes; positive.
+	// For a Jump, By is how far the clock jumps: backward if negative, and never zero. For a DelayLink or DelayMessage,
+	// it is how much later a message arrives. For a SlowFsync, it is how much longer an fsync takes. Both are positive.
 	By time.Duration
 	// PPM (Drift only) is the change of the clocks' rate in parts per million. It is never zero, negative for a slower
 	// clock, and within ±MaxPPM.
@@ -82,8 +82,8 @@ type Fault struct {
 	// messages from Target to Peer are counted; for a Break, replies from Peer to Target.
 	Number int
 	// Trigger is when the fault strikes. A DelayMessage or Break without a Number affects the message in
-	// Trigger.Message. Target and Peer are then the two ends of that message, and the message's fields Of and To are
-	// empty.
+	// Trigger.Message. Target and Peer are then the processes between which that message travels, and the message's
+	// fields Of and To are empty.
 	Trigger Trigger
 }
 
@@ -97,10 +97,10 @@ type Trigger struct {
 	Pass int
 	// By is the client that passes the point. It is empty if that is the client that the fault itself names.
 	By sim.ProcessID
-	// Message is the message that triggers the fault, when it leaves ("at") or arrives ("after"). The fault strikes at
-	// that instant, but only after the sender has finished sending or the receiver has finished receiving. There is one
-	// exception: a Pause after an answer begins when the client has the answer but has not sent its next request yet.
-	// The zero Message means that no message triggers the fault.
+	// Message is the message that triggers the fault, when it leaves ("at") or arrives ("after"). At that instant, the
+	// sender finishes sending or the receiver finishes receiving, and then the fault strikes. There is one exception: a
+	// Pause after an answer begins when the client has the answer but has not sent its next request yet. The zero
+	// Message means that no message triggers the fault.
 	Message Message
 	// SaidAt means that the trigger was written with "at" and not with "after". For a Message, "at" means the instant
 	// at which the message leaves, and "after" the instant at which it arrives. For a Point, both mean the same.
@@ -136,8 +136,8 @@ func (f Fault) Struck() *history.Fault {
 	return h
 }
 
-// Recorded returns the fault's line as a history records it. For some kinds, the history records only the outcome,
-// which something other than this plan may also have caused. The line of such a fault omits the trigger.
+// Recorded returns the fault's line as a history records it. For some kinds of faults, the history records only the
+// outcome, which may also have a cause outside of the plan. The line then omits the trigger.
 func (f Fault) Recorded() string {
 	d := f.Kind.definition()
 	if d == nil || !d.outcome {

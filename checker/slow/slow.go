@@ -53,8 +53,8 @@ type Reported struct {
 }
 
 // Shown returns the breach that matches a reported one, or the zero Breach if there is none. The same events may show
-// several breaches, for example if one client was stuck twice. In that case, Shown prefers the breach that occurred at
-// the reported event, and otherwise returns the first.
+// several breaches, for example if one client was stuck twice. In that case, Shown returns the breach that occurred at
+// the reported event, or else the first.
 func (f Finding) Shown(h *history.History, r Reported) Breach {
 	others := func(b Breach) bool { return !b.shownBy(r) || !b.isBy(r.Cause) }
 	shown := slices.DeleteFunc(slices.Clone(f.Breaches), others)

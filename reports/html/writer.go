@@ -70,7 +70,7 @@ func (p *Writer) Script(script string) {
 // Body returns the markup of the parts that were added, without the frame.
 func (p *Writer) Body() string { return p.body.String() }
 
-// WriteDocument writes the whole page. Errors come from w.
+// WriteDocument writes the whole page. It fails only if a write to w fails.
 func (p *Writer) WriteDocument(w io.Writer) error {
 	return protect(w, p.frame.enclose(All(El("main", Newline, Raw(p.Body())), Newline)), "")
 }

@@ -34,7 +34,7 @@ func (d *Diagram) svg(width, height float64, onPage bool) string {
 	return to.String()
 }
 
-// number formats a length with at most two decimals, because viewers show no more.
+// number formats a length with at most two decimals, because viewers do not show more.
 func number(v float64) string {
 	return strconv.FormatFloat(math.Round(float64(v*100))/100+0, 'f', -1, 64)
 }

@@ -8,8 +8,8 @@
 // A history is first arranged in lanes (lanes.go, arrange.go), which show which client was in which section and under
 // which lease, which keys the servers held, and which faults struck. The text consists of rows (rows.go, fold.go),
 // which are laid out in columns (columns.go, text.go, text_legend.go). The picture consists of shapes on a scale
-// (scale.go, true_scale.go, axis.go, chart.go, chart_lanes.go, tips.go). It is written as SVG (chart_svg.go) for a
-// script (chart.js), with the colors of reports/html.
+// (scale.go, true_scale.go, axis.go, chart.go, chart_lanes.go, tips.go). It is written as SVG (chart_svg.go) in the
+// colors of reports/html, and a script (chart.js) makes it interactive.
 package timeline
 
 import (
@@ -86,10 +86,10 @@ type section struct {
 	Token   history.Token
 	Shared  bool
 	Ended   history.F // Release, Lost or Crashed; empty if the section was still open when the recording ended
-	// Validity contains the periods, in true time, during which the lock is valid according to what the holder knew.
-	// Each window lasts from a grant or extension to the end of its validity, but not beyond the call of release. If an
-	// extension begins a window before the previous window ends, the two are joined. Validity may extend beyond the end
-	// of the recording.
+	// Validity contains the periods of true time in which the lock is valid as far as the holder knows. Each window
+	// lasts from a grant or extension to the end of its validity, but not beyond the call of release. If an extension
+	// begins a window before the previous window ends, the two are joined. Validity may extend beyond the end of the
+	// recording.
 	Validity []window
 }
 
@@ -224,7 +224,7 @@ type Message struct {
 	Number        int    // identifies it to the page's script
 }
 
-// Carry adds messages to the picture, which draws each as a line from lane to lane. The text does not show messages.
+// Carry adds messages to the picture. Each is drawn as a line from lane to lane. The text does not show messages.
 func (l *Lanes) Carry(messages []Message) { l.messages = messages }
 
 // clock formats an instant without its unit.
@@ -259,7 +259,7 @@ func (l *Lanes) outlived() []outliving {
 	return out
 }
 
-// outliving is a section and the instant at which its lease ended while the section continued.
+// outliving is a section that outlived its lease, and the instant at which the lease ended.
 type outliving struct {
 	Client  history.Process
 	Section *section
@@ -269,8 +269,8 @@ type outliving struct {
 // permits returns how many clients may hold a lock at the same time.
 func (l *Lanes) permits() int { return max(l.history.Header.Permits, 1) }
 
-// overlapped reports whether too many sections of one lock are open after the event at pos. Two open sections are too
-// many unless both are shared. For a semaphore, there must not be more open sections than permits.
+// overlapped reports whether more sections of one lock are open after the event at pos than the lock allows. A
+// semaphore allows as many as it has permits. Other locks allow one, or any number that are all shared.
 func (l *Lanes) overlapped(pos int) bool {
 	type holds struct{ all, shared int }
 	open := map[history.Lock]holds{}

@@ -19,14 +19,14 @@ import (
 
 // Config describes the lock to test, its servers and the faults. A zero field means its default.
 type Config struct {
-	// New creates the lock of one client. It is required. It is called on a goroutine of the client when the client
+	// New creates the lock of one client. It is required. It is called in a goroutine of the client when the client
 	// first needs a lock on a key. Every connection that it opens must be dialed with the client's DialContext. If New
 	// returns an error, the current call to Lock fails with this error, and the client's next call to Lock calls New
-	// again. It is an error to return neither a Lock nor an error, or the same Lock for two clients.
+	// again. New must not return nil without an error, or the same Lock for two clients.
 	New func(*Client) (Lock, error)
-	// Keys returns the keys that a lock uses on a server. If Keys is nil, the lock has a single key, whose name is the
-	// name of the lock. For example, a library may put a prefix before the name or use several keys. Records of other
-	// keys are not assigned to the lock.
+	// Keys returns the keys that a lock uses on a server. It is needed, for example, if a library puts a prefix before
+	// the lock's name or uses several keys. If Keys is nil, the lock has a single key with the lock's name. Records of
+	// other keys are not assigned to the lock.
 	Keys func(lock string) []string
 	// Replay is the path of a plan that was saved after an earlier failure. If it is set, Run runs only this plan, in
 	// the scenario file next to it. Of the other fields, only Keys, Laws, Availability and IgnoredGoroutines are used.
@@ -35,48 +35,48 @@ type Config struct {
 	// Scenario is the text of a scenario file whose lock has the protocol "library". If it is set, the fields from
 	// Servers to Precautions must not be set.
 	Scenario string
-	// Servers are the lock servers; the default is one Redis that syncs every write.
+	// Servers are the lock servers. The default is one Redis server that syncs every write.
 	Servers Servers
-	// Clients is the number of clients that compete for the lock; default 3.
+	// Clients is the number of clients that compete for the lock. The default is 3.
 	Clients int
-	// Tasks is the number of tasks of each client; default 1. Tasks are goroutines that acquire the lock, work and
-	// release it at the same time. They share the Lock that New has returned for their client (see TaskLock). The lock
-	// must also exclude the tasks of one client from each other. Each task acquires the lock Cycles times. Several
-	// tasks are possible only for locks on Redis that are not fair (PlaceTimeout). A call must send its requests on its
-	// own goroutine or on one that it has started. The trial run has one task for each client.
+	// Tasks is the number of tasks of each client. The default is 1. Tasks are goroutines that acquire the lock, work
+	// and release it at the same time. They share the Lock that New has returned for their client (see TaskLock). The
+	// lock must also exclude the tasks of one client from each other. Each task acquires the lock Cycles times. Several
+	// tasks are possible only for locks on Redis that are not fair (PlaceTimeout). A call must send its requests in its
+	// own goroutine or in one that it has started. The trial run has one task for each client.
 	Tasks int
-	// Locks are the names of several locks; default one lock. A client acquires all of them, in this order, before it
-	// works. If Locks is set, New is called for each of them (Client.Key), and Shared returns the object that they have
-	// in common.
+	// Locks are the names of the locks. By default there is only one lock. A client acquires all of them, in this
+	// order, before it works. If Locks is set, New is called for each of them (Client.Key), and Shared returns the
+	// object that they have in common.
 	Locks []string
-	// Permits is the number of clients that may hold the lock at the same time; default 1. If it is greater, the lock
-	// is a semaphore: Lock takes a permit, and Unlock returns it. The laws then allow that many holders at once, and
-	// resource-safety is not judged. The clients together must have more tasks than there are permits. The trial run is
-	// for locks with one holder, so it is omitted.
+	// Permits is the number of clients that may hold the lock at the same time. The default is 1. If it is greater, the
+	// lock is a semaphore: Lock takes a permit, and Unlock returns it. The laws then allow that many holders at once,
+	// and resource-safety is not judged. The clients together must have more tasks than there are permits. The trial
+	// run, which is for locks with one holder, is omitted.
 	Permits int
 	// PlaceTimeout, if set, says that the lock is fair: clients must get it in the order in which they ask for it
-	// (checker.Fairness), unless a fault affects them. Its value is how long the place of a client that no longer waits
-	// may stay in the lock's queue. 0 means that the lock does not promise any order.
+	// (checker.Fairness), unless a fault affects them. A client that no longer waits may remain in the lock's queue for
+	// this long. 0 means that the lock does not promise any order.
 	PlaceTimeout time.Duration
-	// Cycles is the number of times that each client acquires the lock; default 3.
+	// Cycles is the number of times that each client acquires the lock. The default is 3.
 	Cycles int
-	// TTL is the lock's time to live, as configured in the library; default 8 s.
+	// TTL is the lock's time to live, as configured in the library. The default is 8 s.
 	TTL time.Duration
-	// Compute is how long a client computes between its read and its write of the resource; default 0.
+	// Compute is how long a client computes between its read and its write of the resource. The default is 0.
 	Compute time.Duration
-	// Hold is how long a client holds the lock after the write; default half the TTL, or 1 ms if Compute is set. If
-	// Compute and Hold together are longer than the TTL, the lock must be extended while it is held.
+	// Hold is how long a client holds the lock after the write. The default is half the TTL, or 1 ms if Compute is set.
+	// If Compute and Hold together are longer than the TTL, the lock must be extended while it is held.
 	Hold time.Duration
-	// Timeout is how long the library waits for one server; default 500 ms. It determines how soon waiting clients must
-	// get the lock.
+	// Timeout is how long the library waits for one server. The default is 500 ms. It determines how soon waiting
+	// clients must get the lock.
 	Timeout time.Duration
 	// Patience is how long a client waits for the lock before it gives up. When this time has passed, the context of
 	// Lock is done. By default a client waits until the run ends. What a Lock leaves on the servers when it gives up is
 	// judged like everything else.
 	Patience time.Duration
-	// Faults are the kinds of faults that are drawn at random; default all kinds that can affect the servers. Four
-	// kinds are drawn only if they are listed here: "evict key", "delete key", "flush" and "client pause", which are
-	// caused by a lack of memory or by operators.
+	// Faults are the kinds of faults that are drawn at random. By default, these are all kinds that can affect the
+	// servers, except four that are caused by a lack of memory or by operators: "evict key", "delete key", "flush" and
+	// "client pause".
 	Faults Faults
 	// Without lists faults that are never drawn, because the lock does not promise to survive them. The syntax is that
 	// of mix.without in a scenario file: "jump of servers", "crash losing everything".
@@ -84,10 +84,10 @@ type Config struct {
 	// Plan lists faults that strike in every run, one per line, instead of random ones. If it is empty but not nil, no
 	// faults strike.
 	Plan []string
-	// Precautions are what the client does to protect itself; by default, nothing.
+	// Precautions are what the client does to protect itself. By default, it does nothing.
 	Precautions Precautions
 
-	// IgnoredGoroutines lists functions that the lock's code is known to leave running, or in which it is known to stop
+	// IgnoredGoroutines lists functions in which the lock's code is known to leave goroutines running or to stop
 	// virtual time. Each is identified by a part of its name in a stack trace ("mylock.(*Mutex).watch"). A goroutine
 	// that runs in such a function, or was created by one, is not a failure. If it keeps a run from ending, the run is
 	// counted but not judged.
@@ -95,16 +95,16 @@ type Config struct {
 	// SkipTrial omits the trial run. The trial run comes before all others, has no faults and must succeed (see
 	// RunTrial).
 	SkipTrial bool
-	// Seeds is the number of runs; default 512, with -short 20. If there are fewer than 512, the plans of runs do not
-	// depend on earlier runs.
+	// Seeds is the number of runs. The default is 512, or 20 with -short. If there are fewer than 512, the plan of a
+	// run does not depend on earlier runs.
 	Seeds int
-	// EachFault makes the test try each single fault of one run instead of random faults. That run is the fault-free
-	// run with seed 1. Each request and each answer is lost and, in another run, delayed. Each client and each server
-	// is paused, and in another run crashed, after each of its events, and so on. The log lists the faults. This takes
-	// a few thousand runs if clients rarely retry. EachFault cannot be combined with Seeds or Plan.
+	// EachFault makes the test try single faults one after another instead of random faults. They strike the fault-free
+	// run with seed 1. In separate runs, each request and each answer is lost or delayed, each client and each server
+	// is paused or crashed after each of its events, and so on. The log lists the faults. This takes a few thousand
+	// runs if clients rarely retry. EachFault cannot be combined with Seeds or Plan.
 	EachFault bool
-	// Laws are the laws that the lock must keep; by default, all laws except lease-exclusion, as far as a run can
-	// exercise them. LeaseLaws, FencedLaws and EfficiencyLaws are the laws that sound locks of three kinds can keep.
+	// Laws are the laws that the lock must keep. By default, these are all laws that a run can exercise, except
+	// lease-exclusion. LeaseLaws, FencedLaws and EfficiencyLaws are what three kinds of sound locks can keep.
 	Laws []checker.Law
 	// Availability makes the test fail for a violation of deadlock-freedom even if too few servers remain for a quorum
 	// and the servers that are down never come back. No lock can survive that.
@@ -165,23 +165,24 @@ func (s Servers) text() string {
 	return "{" + text + "}"
 }
 
-// Replicated gives each Redis n replicas, and a Sentinel that can promote one of them. A Cluster has no Sentinel.
+// Replicated gives each Redis server n replicas, and a Sentinel that can promote one of them. A Cluster has no
+// Sentinel.
 func (s Servers) Replicated(n int) Servers {
 	s.replicas = n
 	return s
 }
 
 // Clustered makes the Redis servers the masters of a Redis Cluster, each of which serves a share of the keys. There
-// must be at least three masters. A master that has been silent for nodeTimeout is replaced by a replica that the other
-// masters elect; 0 stands for 15 s, the default of Redis. Keys that a lock uses in one script or transaction must be in
-// one slot: write their common part in braces, as in "{lock}:token".
+// must be at least three masters. When a master has been silent for nodeTimeout, the other masters elect a replica to
+// replace it; 0 means 15 s, Redis's default. Keys that a lock uses in one script or transaction must be in one slot:
+// write their common part in braces, as in "{lock}:token".
 func (s Servers) Clustered(nodeTimeout time.Duration) Servers {
 	s.cluster, s.nodeTimeout = true, nodeTimeout
 	return s
 }
 
-// Persisting sets when each Redis syncs its writes: always, everysec, no, or none for servers that store nothing on
-// disk.
+// Persisting sets when each Redis server syncs its writes: always, everysec, no, or none for servers that store nothing
+// on disk.
 func (s Servers) Persisting(when string) Servers {
 	s.persistence = when
 	return s
@@ -217,13 +218,13 @@ var (
 //   - It reports how long it is valid ([Expiring], [LossNotifier]).
 //
 // A pause exposes locks that compare the value in one request and delete the key in another. A lock whose tokens the
-// resource compares keeps FencedLaws under these families, and under Clocks as well. Restarts includes faults in which
+// resource compares keeps FencedLaws under the same faults, and under Clocks as well. Restarts includes faults in which
 // a server loses its data. No lease and no token counter survives such a loss; put ServerDataLoss into Config.Without
 // to exclude it.
 //
 // A lease is not reliable if servers' clocks jump or drift. Neither leases nor token counters are reliable if a
 // Sentinel or a Cluster replaces a master with a replica that has not received all of the master's writes. Under such
-// faults, and under every family, a lock can keep EfficiencyLaws: it avoids duplicate work, but does not protect the
+// faults, and under all others, a lock can keep EfficiencyLaws: it avoids duplicate work, but does not protect the
 // data.
 var (
 	LeaseLaws      = checker.LawsKeptBy(checker.Leased)
@@ -245,7 +246,7 @@ type Precautions struct {
 	StopsWhenLost bool
 	// Fences makes the resource refuse a token that is lower than one that it has already seen (see Fenced).
 	Fences bool
-	// ExtendEvery is the interval at which the client calls Extend (see Extender); 0: never.
+	// ExtendEvery is the interval at which the client calls Extend (see Extender). 0 means never.
 	ExtendEvery time.Duration
 }
 

@@ -32,7 +32,7 @@ func ParseShard(text string) (Shard, error) {
 	return Shard{i, n}, nil
 }
 
-// String returns the shard as text, such as "2/5".
+// String returns the shard in the form "2/5".
 func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Of) }
 
 // Size returns how many elements of a sequence of n elements belong to the shard.
@@ -41,8 +41,7 @@ func (s Shard) Size(n int) int {
 	return to - from
 }
 
-// bounds returns the half-open range [from, to) of the elements that belong to the shard, in a sequence of n elements
-// that are counted from 0.
+// bounds returns the half-open range [from, to) of the indexes that belong to the shard in a sequence of n elements.
 func (s Shard) bounds(n int) (from, to int) {
 	of := func(i int) int {
 		hi, lo := bits.Mul64(uint64(n), uint64(i))

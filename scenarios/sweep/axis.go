@@ -27,12 +27,12 @@ type Axis struct {
 // unit returns the unit of the axis's values.
 func (a *Axis) unit() Unit { return a.Levels[0].Unit }
 
-// ordered reports whether the levels are numbers in ascending order. Otherwise, there are no values between two levels.
+// ordered reports whether the levels are numbers in ascending order. Only then are there values between two levels.
 func (a *Axis) ordered() bool {
 	return a.unit() != Words && slices.IsSortedFunc(a.Levels, func(x, y Level) int { return cmp.Compare(x.N, y.N) })
 }
 
-// Title returns a title for the axis: the name or, for a value in the line of a fault, a description.
+// Title returns a title for the axis: its name or, for a value of a fault, a description.
 func (a *Axis) Title(b *Subject) string {
 	k := a.Keys[0]
 	if k.fault == 0 || len(a.Keys) > 1 {
@@ -111,7 +111,7 @@ func (k *Key) levels(text string) ([]Level, error) {
 	return levels, nil
 }
 
-// wordy reports whether a text that is not a number may still be a valid value of a numeric setting: none, forever, a
+// wordy reports whether a string that is not a number may still be a valid value of a numeric setting: none, forever, a
 // range of delays, or an allowance in two parts. Otherwise it is a mistyped number.
 func wordy(text string) bool {
 	text = strings.TrimSpace(text)
@@ -119,7 +119,7 @@ func wordy(text string) bool {
 		text != "" && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz-") == "" && text[0] != '-'
 }
 
-// step returns an example of the step between two values of an axis, for use in an error message.
+// step returns an example of a step for the axis, for use in an error message.
 func (k *Key) step() Level {
 	switch k.Unit {
 	case Durations:
@@ -130,7 +130,8 @@ func (k *Key) step() Level {
 	return k.number(1)
 }
 
-// wordsOf returns levels whose values are words. Only the parser of scenario files can check the words.
+// wordsOf returns levels whose values are words. It does not check the words, because only the parser of scenario files
+// can do that.
 func wordsOf(parts []string) ([]Level, error) {
 	var levels []Level
 	for _, part := range parts {

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A process reads its clocks without a system call. The functions of its vDSO are overwritten with jumps to code in a
-// page that the machine adds to the process. This code reads another page, which the machine shares with all processes.
-// The shared page contains
+// A process reads its clocks without a system call. To make this possible, the functions of its vDSO are overwritten
+// with jumps to code in a page that the machine adds to the process. This code reads another page, which the machine
+// shares with all processes. The shared page contains
 //
 //	0   the wall clock of the running process, in ns
 //	8   its monotonic clock
@@ -85,8 +85,8 @@ func standIns() map[string][]byte {
 	}
 }
 
-// mapPages maps the page of the clocks and the page for code into a stopped process. It closes the file descriptor that
-// it needs for this.
+// mapPages maps the shared page and the page with the code into a stopped process. It closes the file descriptor that
+// this requires.
 func (m *Tracer) mapPages(p *Process, sp uint64) error {
 	path := fmt.Appendf(nil, "/proc/%d/fd/%d\x00", unix.Getpid(), m.pageFD)
 	if !poke(p.pid, sp, path) {

@@ -25,8 +25,8 @@ type Lives struct {
 	ended  chan struct{}      // closed once the last life's process has ended; nil before the first life
 }
 
-// Life is the period between a start of a server and its next stop. It begins before the server's process starts, and
-// ends before the process has ended.
+// Life is the period between a server's start and its next stop. It begins before the server's process starts, and ends
+// before the process has ended.
 type Life struct {
 	Context context.Context // done when the life has ended
 	lives   *Lives
@@ -35,7 +35,7 @@ type Life struct {
 	ended   chan struct{}   // closed once the process has ended
 }
 
-// ErrOver reports that a life has ended, so that it no longer matters what its process does.
+// ErrOver reports that a life has ended. What its process does no longer matters.
 var ErrOver = errors.New("the server's process has ended")
 
 // Begin starts a new life of the server.
@@ -48,8 +48,7 @@ func (l *Lives) Begin(h sim.Host) *Life {
 }
 
 // Boot waits until the process of the previous life has ended, and then calls start. In the first life the process is
-// already running. Boot must be called once, on its own goroutine. If this life ends before that, Boot returns
-// [ErrOver].
+// already running. Boot must be called once, in its own goroutine. If this life ends first, Boot returns [ErrOver].
 func (x *Life) Boot(start func() error) error {
 	defer close(x.booted)
 	if x.before == nil {

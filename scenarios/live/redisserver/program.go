@@ -15,8 +15,8 @@ import (
 // patience is the maximum time for a process to start or to end. It is a few hundred times the usual time.
 const patience = 30 * time.Second
 
-// server returns a server whose process is not started yet. If there are several servers, it has a port at which the
-// others reach it. Otherwise it listens on a Unix socket in its folder.
+// server returns a server whose process has not been started yet. If there are several servers, it has a port at which
+// the others reach it. Otherwise it listens on a Unix socket in its folder.
 func (f *servers) server(name sim.ProcessID, oneOfSeveral bool) (s *Server, err error) {
 	var talks fleet.Opener
 	if oneOfSeveral {
