@@ -47,12 +47,12 @@ func onService(s history.Service) func(history.ServiceKind) bool {
 // notZooKeeper is true for every service except ZooKeeper.
 func notZooKeeper(k history.ServiceKind) bool { return !onZooKeeper(k) }
 
-// anyRedis is true for Redis masters. Each keeps its own keys, so its clock and its disk matter.
+// anyRedis is true for Redis masters. Each has its own keys, so its clock and its disk matter.
 func anyRedis(k history.ServiceKind) bool {
 	return k.Name == history.Redis || k.Name == history.Redlock
 }
 
-// oneRedis is true for a single Redis, replicated or not.
+// oneRedis is true for a single Redis master, with or without replicas.
 func oneRedis(k history.ServiceKind) bool { return k.Name == history.Redis }
 
 // byMajority is true for several servers that are independent of each other.
@@ -67,9 +67,9 @@ func consensus(k history.ServiceKind) bool { return k.OneLog }
 // removing is true for servers that remove a lock when its lease has ended.
 func removing(k history.ServiceKind) bool { return !k.ClientsExpire }
 
-// nothingLeft and noneKnown are the texts for a violation for which no advice is left. nothingLeft is used if exclusion
-// was violated although the users of the lock already apply every safety measure, including one that guards the data.
-// noneKnown is used for any other violation.
+// nothingLeft and noneKnown are used for a violation for which no advice is left. nothingLeft is for violations of
+// exclusion although the users of the lock already apply every safety measure, including one that guards the data.
+// noneKnown is for all others.
 const (
 	nothingLeft = "Everything that the documentation recommends against this is in place. " +
 		"What remains is the limit of a lock with a lease: " +
@@ -113,8 +113,8 @@ func remedy(s *situation) string {
 	return paragraph(fit)
 }
 
-// paragraph joins pieces of advice. The first piece is not an alternative to another one, so it does not begin with
-// "Or".
+// paragraph joins pieces of advice. It removes an initial "Or", because the first piece is not an alternative to
+// another one.
 func paragraph(advice []string) string {
 	s := strings.Join(advice, " ")
 	if rest, is := strings.CutPrefix(s, "Or "); is {
@@ -123,8 +123,8 @@ func paragraph(advice []string) string {
 	return s
 }
 
-// Texts for locks whose code is unknown. The first introduces advice that may already be followed. The second is used
-// when there is no advice.
+// The first string introduces advice for a lock whose code is unknown, because that advice may already be followed. The
+// second is used when there is no advice for such a lock.
 const (
 	unlessDone = "Unless this is already done: "
 	notShown   = "What would help depends on how the lock works, which the history does not show."

@@ -45,10 +45,10 @@ func fold(h, w uint64) uint64 {
 }
 
 // Key identifies a random draw. The result of the draw depends only on the run's seed and the key. Build a key from
-// values that stay the same when a fault elsewhere is removed, such as names, attempts, terms, the content, or the
-// sender's own time if the action happens at regular intervals. Do not use a count of earlier messages: a single
-// message more or less would change all later draws. Equal keys give equal draws. So a message that is sent again takes
-// the same time, unless its key contains the time.
+// values that stay the same when a fault elsewhere is removed: names, attempts, terms, contents, or, for an action at
+// regular intervals, the sender's own time. Do not use a count of earlier messages: one message more or less would
+// change all later draws. Equal keys give equal draws, so a message that is sent again takes the same time unless its
+// key contains the time.
 type Key uint64
 
 // Word adds a number to the key. It mixes the key first, so that small numbers cannot cancel each other out.

@@ -2,7 +2,7 @@ package history
 
 import "slices"
 
-// Measure is a safety measure: something that the users of a lock can do for its safety. A header lists the measures
+// Measure is a safety measure: something that the users of a lock can do to make it safer. A header lists the measures
 // that all users of the lock already apply, so that the checker does not recommend them.
 type Measure string
 
@@ -42,7 +42,7 @@ const (
 	Recheck         Measure = "recheck"       // the client checks its own lease again after it has waited
 	// if the lock cannot be renewed, the holder ends its work before it gives up the lock
 	StopFirst Measure = "stop-first"
-	// a waiter checks the lock again by itself, or the service reports every end of a hold, including expiry
+	// a waiter checks the lock again on its own, or the service reports every end of a hold, including expiry
 	LooksAgain Measure = "looks-again"
 	// The safety measures of a fair lock.
 	FirstInLine   Measure = "first-in-line"  // a free lock goes only to the client whose place is first in line
@@ -65,7 +65,7 @@ const (
 // Applies reports whether a measure is known to be applied.
 func (h *Header) Applies(m Measure) bool { return slices.Contains(h.Measures, m) }
 
-// MayApply reports whether a measure is applied or may be applied.
+// MayApply reports whether a measure is, or may be, applied.
 func (h *Header) MayApply(m Measure) bool { return h.Applies(m) || h.Unsure(m) }
 
 // Unsure reports whether the header says that it is unknown whether a measure is applied.

@@ -10,7 +10,7 @@ import (
 )
 
 // Document is what a command reports about its result. The package that produced the result builds the document once.
-// Text, page, JSON, JUnit XML and step summary are all generated from it.
+// The text, the page, the JSON, the JUnit XML and the step summary are all generated from it.
 type Document struct {
 	Title
 	Body        []Block           // most important blocks first
@@ -55,10 +55,11 @@ type fitting interface {
 	FitText(p *text.Writer, room int)
 }
 
-// screenLines is the number of lines to which a text is shortened, if possible, by shortening a block of type fitting.
+// screenLines is the number of lines that a text should not exceed. If it does, blocks of type fitting are shortened.
 const screenLines = 50
 
-// Text writes the document for a person at a terminal. No line is wider than opt.Width. Errors come from w.
+// Text writes the document for a person at a terminal. No line is wider than opt.Width. It fails only if a write to w
+// fails.
 func (d *Document) Text(w io.Writer, opt TextOptions) error {
 	p := opt.Writer(w)
 	d.text(p, opt.All)
@@ -78,8 +79,7 @@ func (d *Document) text(p *text.Writer, all bool) {
 	}
 }
 
-// isBelow reports whether a block comes after the end of a text. kept reports whether the text shows the block only if
-// everything is requested.
+// isBelow reports whether a text shows the block below its end. kept reports whether it does so only with --all.
 func isBelow(b Block) (below, kept bool) {
 	switch b.(type) {
 	case Whole:
@@ -90,8 +90,8 @@ func isBelow(b Block) (below, kept bool) {
 	return false, false
 }
 
-// texts writes the blocks of a document as text, and then the ending. It skips blocks that come after the ending (see
-// isBelow).
+// texts writes the blocks of a document as text, followed by the closing lines. It skips blocks that belong below these
+// lines (see isBelow).
 func (d *Document) texts(c *column, body []Block, all bool) {
 	for i, b := range body {
 		if below, _ := isBelow(b); below {
@@ -129,8 +129,8 @@ func (c *column) block(b Block) {
 	c.put(begins, ends, func() { b.Text(c.Writer) })
 }
 
-// put writes a block, which may turn out to be empty. begins and ends say whether the block's first line and its last
-// line have labels.
+// put writes a block, which may be empty. begins and ends say whether the block's first line and its last line have
+// labels.
 func (c *column) put(begins, ends bool, write func()) {
 	before, lines := c.Gap(false), c.Lines()
 	c.Gap(before || c.begun && !(c.labels && begins))
@@ -164,7 +164,7 @@ func labeled(b Block) (begins, ends bool) {
 	return begins, ends
 }
 
-// shown returns the blocks that are shown in a text.
+// shown returns the blocks that text output shows.
 func shown(body []Block) (all []Block) {
 	for _, b := range body {
 		switch one := b.(type) {
@@ -230,14 +230,14 @@ func (d *Document) JSON(command string) ([]byte, error) {
 	return Encode(d.Data)
 }
 
-// TextOptions describes the reader's terminal and says how much to write.
+// TextOptions describes the user's terminal and says how much to write.
 type TextOptions struct {
 	Width int  // in terminal cells; 0 means 80, and less than 60 means 60
 	Color bool // whether to use ANSI escapes for bold, red, green and yellow
 	All   bool // whether to write also the blocks of type More and everything that does not fit on a screen
 }
 
-// Writer returns a writer to w that records whether the text mentions the probe (see ProbeIs).
+// Writer returns a writer to w that also records whether the text mentions the probe (see ProbeIs).
 func (o TextOptions) Writer(w io.Writer) *text.Writer {
 	width := o.Width
 	if width == 0 {

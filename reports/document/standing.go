@@ -52,8 +52,7 @@ func verdicts() []string {
 	return slices.Sorted(maps.Keys(said))
 }
 
-// nothing reports whether the standing has neither a verdict nor an expectation that could be compared with those of
-// another standing.
+// nothing reports whether the standing has neither a verdict nor an expectation to compare.
 func (s Standing) nothing() bool {
 	return s.Result == NotJudged || s.Result == Passed && s.came() == "" && !s.Named && !s.Promise
 }

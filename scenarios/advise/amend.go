@@ -1,8 +1,8 @@
-// This file changes the text of a scenario file as its author would. It preserves comments, the order of the keys and
-// unchanged lines. The syntax tree of github.com/goccy/go-yaml makes the changes and prints the text. Its printer loses
-// spaces before comments and some empty lines, which asWritten restores. At the end, the new text is compared with a
-// format.Document to which the same changes were made; if they differ, this is an error. It is also an error if there
-// are comments inside { } or [ ], because the printer drops these.
+// This file changes the text of a scenario file as if its author had edited it. It preserves comments, the order of the
+// keys and unchanged lines. The syntax tree of github.com/goccy/go-yaml makes the changes and prints the text. Its
+// printer loses spaces before comments and some empty lines, which asWritten restores. At the end, the new text is
+// compared with a format.Document to which the same changes were made; any difference is an error. Comments inside { }
+// or [ ] are also an error, because the printer drops them.
 
 package advise
 
@@ -132,8 +132,7 @@ func braced(text string) int {
 	return 0
 }
 
-// CommentsError reports that a file cannot be rewritten without losing comments. Its author must make the changes by
-// hand.
+// CommentsError reports that a file cannot be rewritten without losing comments. The changes must be made by hand.
 type CommentsError struct {
 	// Line is the line of the first comment inside { } or [ ]. It is 0 if another part of the file cannot be changed in
 	// place.
@@ -241,8 +240,8 @@ func nodeOf(line string, column int) ast.Node {
 	return f.Docs[0].Body
 }
 
-// asWritten restores in the printed text what the printer has changed: the spaces in lines, the columns of comments,
-// and the comments and empty lines around removed lines.
+// asWritten restores what the printer has changed in the text: the spaces in lines, the columns of comments, and the
+// comments and empty lines around removed lines.
 func asWritten(before, printed string) string {
 	rest := strings.Split(strings.TrimRight(before, "\n"), "\n")
 	end := before[len(strings.TrimRight(before, "\n")):]

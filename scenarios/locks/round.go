@@ -7,8 +7,8 @@ import (
 )
 
 // round measures the duration of one pass over the servers of a lock on Redis, on the configured clock. Its steps are
-// those of Redlock (Sanfilippo, "Distributed locks with Redis"). A client of one Redis that checks its validity
-// computes the validity in the same way.
+// those of Redlock (Sanfilippo, "Distributed locks with Redis"). A client of a single Redis server that checks its
+// validity computes it in the same way.
 type round struct {
 	sim.Grant
 	start time.Duration

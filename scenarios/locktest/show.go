@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// showPassed reports a run without violations, with its timeline, if only its seed was requested. The report is the log
-// of a subtest with the name of the seed, so go test prints it only with -v.
+// showPassed logs the report and the timeline of a run without violations, if only this run's seed was requested. It
+// logs them in a subtest named after the seed, so go test prints them only with -v.
 func (p *parent) showPassed() {
 	if !p.one || !testing.Verbose() || len(p.runs) != 1 || p.runs[0].bad() || p.config.EachFault {
 		return
@@ -43,7 +43,7 @@ func (w *worker) show(seed uint64) {
 	say(report{Text: text})
 }
 
-// describe repeats the run with the given seed and returns the usual report on it.
+// describe repeats the run with the given seed and returns a report on it.
 func (w *worker) describe(seed uint64) (string, error) {
 	result, err := w.runner.Run(w.plan(seed))
 	if err != nil {

@@ -15,8 +15,8 @@ type variation struct {
 	call   *margin.Call
 }
 
-// vary changes the plan at random at least once. After each change, a coin toss decides whether to make another one.
-// vary may add faults from the list drawn.
+// vary makes at least one random change to the plan. After each change, a coin toss decides whether to make another
+// one. drawn lists faults that vary may add.
 func (v *variation) vary(drawn []nemesis.Fault) {
 	if len(v.faults) == 0 {
 		v.add(v.strike()...)

@@ -17,11 +17,11 @@ type course struct {
 	sent    []nemesis.Sent // set only if faults are named by requests
 }
 
-// opening is a place in a run where a fault can start: when a client passes a point, at a message, or at any time of an
+// opening is a place in a run where a fault can start: when a client passes a point, at a message, or at any time in an
 // interval.
 type opening struct {
-	// index is the index, in the run's list of moments (see sim.Moment), of the target's moment at which or before
-	// which the fault starts. It is len(moments) if the fault starts after all moments.
+	// index is the position of a moment of the target in the run's list of moments (see sim.Moment). The fault starts
+	// at or before that moment. index is len(moments) if the fault starts after all moments.
 	index  int
 	target sim.ProcessID   // if the opening is a message: the sender
 	peer   sim.ProcessID   // if the opening is a message: the receiver
@@ -29,16 +29,16 @@ type opening struct {
 	answer nemesis.Message // the answer that the target has just received and has not used yet
 	point  sim.Point
 	pass   int
-	// at is the instant of the start. If the opening is an interval, at is the last instant of the interval, and since
-	// is the instant just before the interval.
+	// at is the instant at which the fault starts. If the opening is an interval, at is the last instant of the
+	// interval, and since is the instant just before the interval.
 	since, at sim.Time
 }
 
 // isInterval reports whether the opening represents all instants t with since < t <= at.
 func (o *opening) isInterval() bool { return o.number == 0 && o.point == "" && !o.answer.Named() }
 
-// stands returns how many instants a fault that starts at the given instant represents. If the opening is an interval,
-// this is the number of nanoseconds from its beginning to that instant. Otherwise it is 1.
+// stands returns how many possible starts the given instant stands for: in an interval, the number of nanoseconds from
+// its beginning to that instant; otherwise 1.
 func (o *opening) stands(at sim.Time) float64 {
 	if o.isInterval() {
 		return float64(at - o.since)
@@ -46,8 +46,8 @@ func (o *opening) stands(at sim.Time) float64 {
 	return 1
 }
 
-// trigger returns the trigger of a fault that strikes at opening o (a place where it can start). If the opening is an
-// interval, the fault strikes at the given instant.
+// trigger returns the trigger of a fault that strikes at the opening. If the opening is an interval, the fault strikes
+// at the given instant.
 func (o *opening) trigger(at sim.Time) nemesis.Trigger {
 	switch {
 	case o.point != "":
@@ -66,9 +66,8 @@ type begin struct {
 	last  opening
 }
 
-// ofProcess returns the openings (places where a fault can start) for a fault of process p: before each of its actions,
-// after its last action, and at each point that it passes. unseen lists instants other than those of p's actions, in
-// ascending order, that divide the intervals.
+// ofProcess returns the openings for a fault of process p: before each of its actions, after its last action, and at
+// each point that it passes. The instants in unseen, in ascending order, divide the intervals further.
 func (c *course) ofProcess(p sim.ProcessID, from begin, unseen []sim.Time) []opening {
 	var list []opening
 	since := from.at - 1
@@ -102,8 +101,8 @@ func (c *course) ofProcess(p sim.ProcessID, from begin, unseen []sim.Time) []ope
 	return list
 }
 
-// ofMessages returns the openings (places where a fault can start) for faults that affect messages to the given
-// receivers, or all messages if no receiver is given.
+// ofMessages returns the openings for faults that affect messages to the given receivers, or all messages if no
+// receiver is given.
 func (c *course) ofMessages(from begin, to ...sim.ProcessID) []opening {
 	var list []opening
 	for i := range c.moments {
@@ -114,9 +113,9 @@ func (c *course) ofMessages(from begin, to ...sim.ProcessID) []opening {
 	return list
 }
 
-// ofLinks returns the openings (places where a fault can start) for a fault that affects one direction of a link. There
-// is one before each message in that direction. There is also one before each message in the other direction, because
-// the first message of a connection needs both directions.
+// ofLinks returns the openings for a fault that affects one direction of a link. There is one before each message in
+// that direction. There is also one before each message in the other direction, because the first message of a
+// connection needs both directions.
 func (c *course) ofLinks(from begin) []opening {
 	last := map[[2]sim.ProcessID]sim.Time{}
 	var list []opening
@@ -141,7 +140,7 @@ func (c *course) ofLinks(from begin) []opening {
 	return list
 }
 
-// acts returns the instants at which p acts, from the moment with the given index on, without duplicates.
+// acts returns the instants at which p acts, without duplicates, beginning with the moment at the given index.
 func (c *course) acts(p sim.ProcessID, index int) []sim.Time {
 	var list []sim.Time
 	for _, m := range c.moments[min(index, len(c.moments)):] {
@@ -152,8 +151,7 @@ func (c *course) acts(p sim.ProcessID, index int) []sim.Time {
 	return list
 }
 
-// earliestNext returns the earliest place for the next fault if the last fault strikes at the given instant of opening
-// o (a place where a fault can start).
+// earliestNext returns the earliest place for the next fault if the last fault strikes in o at the given instant.
 func (c *course) earliestNext(o *opening, at sim.Time) begin {
 	if o.index < len(c.moments) && c.moments[o.index].At == at {
 		return begin{o.index, at, *o}
@@ -165,8 +163,8 @@ func (c *course) earliestNext(o *opening, at sim.Time) begin {
 	return begin{i, at, *o}
 }
 
-// settled returns, for each time at which writes of p become durable, the last instant at which a power failure would
-// still destroy them.
+// settled returns the instants just before writes of p become durable. Each is the last instant at which a power
+// failure would still destroy the writes.
 func (c *course) settled(p sim.ProcessID) []sim.Time {
 	var list []sim.Time
 	for _, m := range c.settles {
@@ -177,9 +175,9 @@ func (c *course) settled(p sim.ProcessID) []sim.Time {
 	return list
 }
 
-// noticed returns two instants for each request to server p. If p closes its connections before or at the first
+// noticed returns two instants for each request to server p. If p closes its connections at or before the first
 // instant, the client already knows this when it sends the request. If p closes them at the second instant, the client
-// learns of it exactly when it sends the request.
+// learns of it just as it sends the request.
 func (c *course) noticed(p sim.ProcessID, travel travelTimes) []sim.Time {
 	var list []sim.Time
 	for i := range c.moments {
@@ -192,8 +190,8 @@ func (c *course) noticed(p sim.ProcessID, travel travelTimes) []sim.Time {
 	return list
 }
 
-// stated returns the ends of all lock validities that were reported to process p. Each is the last instant at which a
-// backward jump of p's clock still extends that validity.
+// stated returns the ends of all lock validities that were reported to process p. A backward jump of p's clock extends
+// a validity only if it happens no later than the end.
 func (c *course) stated(p sim.ProcessID) []sim.Time {
 	var list []sim.Time
 	for i := range c.events {

@@ -63,14 +63,13 @@ func (s *server) recordGone(m *raft.Member, k *keyValue, w *write) {
 	m.Record(e)
 }
 
-// recordCopy records that another member now has a copy of the key, or no longer has one.
+// recordCopy records that this member has learned of a key or of its removal.
 func recordCopy(m *raft.Member, f history.F, k *keyValue) {
 	m.Record(history.Event{Type: history.OK, F: f, Lock: LockOf(k.Key), Member: k.Key, Of: k.owner})
 }
 
-// agent returns the attempt that is recorded as the cause of a change to a key with this lease. If the change was made
-// by the attempt to which the lease was granted, the recorded cause is the key's owner. Otherwise it is the attempt
-// that made the change.
+// agent returns the attempt that is recorded as the cause of a change to a key with this lease. This is the key's owner
+// if the change was made by the attempt to which the lease was granted, and otherwise the attempt that made the change.
 func (x *lease) agent(by, owner history.Attempt) history.Attempt {
 	if by == x.grant {
 		return owner

@@ -85,7 +85,7 @@ func (s *state) apply(epoch uint64, c *command) result {
 	return s.write(of, c)
 }
 
-// advance moves to the next zxid. The count starts again in each epoch.
+// advance moves to the next zxid. Each epoch starts a new count.
 func (s *state) advance(epoch uint64) {
 	s.zxid = max(s.zxid, Zxid(epoch)<<32) + 1
 }

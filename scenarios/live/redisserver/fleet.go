@@ -18,7 +18,7 @@ import (
 )
 
 // Launch starts the servers and prepares them for the faults in plan. It waits until they accept commands and the
-// replicas follow their masters. The servers end when the keeper ends.
+// replicas follow their masters. The servers end when c.Keeper ends.
 func Launch(c Config, plan []nemesis.Fault) (_ *fleet.Fleet, err error) {
 	v, err := installed()
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// records keeps the records of znodes that represent requests for locks. The members report these znodes.
+// records contains the znodes that represent lock requests, as the members report them.
 type records struct {
 	mu    sync.Mutex
 	nodes map[string]node // the latest znode at each path

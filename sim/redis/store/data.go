@@ -81,7 +81,7 @@ type Data struct {
 
 // Server is the node that owns the data.
 type Server interface {
-	// Replica reports whether the node is a replica. If it is, its master decides which keys expire, and records the
+	// Replica reports whether the node is a replica. A replica's master decides which keys expire, and records the
 	// changes to keys.
 	Replica() bool
 	// Log logs an effect of the current turn of the event loop, for the append-only file and for the replicas.
@@ -123,7 +123,7 @@ func (a appender) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// New returns the data of a node. It takes a long time, because miniredis registers all its commands.
+// New returns the data of a node. It is slow, because miniredis registers all its commands.
 func New(node Server) *Data {
 	d := &Data{node: node, keys: map[string]*Entry{}}
 	d.renew()
@@ -166,7 +166,7 @@ func (d *Data) Pass(args []string) {
 // Begin begins a turn of the event loop. wall is the time of the wall clock in ns.
 func (d *Data) Begin(wall int64) { d.Wall, d.Now = wall, millis(wall) }
 
-// Quietly calls f, but suppresses the records and effects of this call, because they have been written before.
+// Quietly calls f and suppresses its records and effects, because they were written before.
 func (d *Data) Quietly(f func()) {
 	was := d.Loading
 	d.Loading = true
