@@ -66,7 +66,7 @@ func (f *file) badFault(err error, place format.Place) {
 	f.Problem(place.Right(bad.Column-1), bad.Nearest, "%s%s", bad.Msg, hint)
 }
 
-// timeColumn returns the number of characters in a fault line before the time of the fault, which is the word after
+// timeColumn returns the number of characters that precede the fault's time in a fault line. The time is the word after
 // "at" or "from".
 func timeColumn(line string) int {
 	for _, lead := range []string{" at ", " from "} {

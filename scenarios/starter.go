@@ -1,9 +1,9 @@
 package scenarios
 
-// This file generates the scenario file that a user starts with. There is one for each protocol, and one for each kind
-// of lock that is a protocol with certain settings. It contains every setting of the lock, commented out, with its
-// default. It can be run unchanged, and shows what a pause does to the lock. To change a setting, the user removes the
-// # in front of it.
+// This file generates starter files, the scenario files that users start with. There is one for each protocol, and one
+// for each kind of lock that is a protocol with certain settings. A starter file contains every setting of the lock
+// with its default, commented out. It can be run unchanged, and then shows what a pause does to the lock. To change a
+// setting, the user removes the # in front of it.
 
 import (
 	"fmt"
@@ -19,11 +19,10 @@ import (
 // Default is the protocol of the starter file if the user names no lock: the most common lock on Redis.
 const Default = locks.SetNXPX
 
-// width is the maximum width of the lines of comments, in columns.
+// width is the maximum width of comment lines, in columns.
 const width = 80
 
-// DefaultFile is the file name that a starter file mentions in its comments if it is printed instead of written to a
-// file.
+// DefaultFile is the file name in the comments of a starter file that is printed instead of written to a file.
 const DefaultFile = "my-lock.yaml"
 
 // Name returns the scenario name for a file: the file's name without its extension, reduced to the characters that are
@@ -213,7 +212,7 @@ func (f *starterFile) group(group *locks.Setting) {
 	f.line("  #%s: {%s}", group.Path, strings.Join(entries, ", "))
 }
 
-// inForce returns the lock's settings in a minimal scenario, which sets only the values that define the kind of lock.
+// inForce returns the lock's settings in a scenario that sets only the values that define the kind of lock.
 func (f *starterFile) inForce() *locks.Config {
 	text := fmt.Sprintf("name: x\nservers: {%s: %d}\nlock: {protocol: %s}\nwork: {writes: 1}\n",
 		f.def.Backend, f.count(), f.def.Name)

@@ -25,7 +25,7 @@ func (e *Event) wrongGrant() error {
 	return nil
 }
 
-// wrongMember returns an error if an event has a member of a key but is not a server's record of a key.
+// wrongMember returns an error if an event that is not a server's record of a key has a Member field.
 func (e *Event) wrongMember() error {
 	if e.Member == "" || e.F.IsKey() {
 		return nil
@@ -51,7 +51,7 @@ func (h *Header) wrongCount(e *Event) error {
 	return nil
 }
 
-// wrongSent returns an error if the event has a Sent field but is not allowed to have one, or if Sent is after the
+// wrongSent returns an error if the event has a Sent field but is not allowed to have one, or if Sent is later than the
 // change of the key.
 func (e *Event) wrongSent() error {
 	switch {
@@ -63,8 +63,7 @@ func (e *Event) wrongSent() error {
 	return nil
 }
 
-// wrongCrash returns an error if Until, the last time at which a crashed process is known to have been alive, is after
-// the crash.
+// wrongCrash returns an error if Until, when a crashed process was last known to be alive, is later than the crash.
 func (e *Event) wrongCrash() error {
 	if e.Until < 1 || e.Until > e.Time {
 		return fmt.Errorf("\"until\" of a crash is %d: "+

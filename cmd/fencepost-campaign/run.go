@@ -184,7 +184,7 @@ func (b *begun) invite(embedded bool) {
 	}
 }
 
-// withCrew calls f. Meanwhile, worker processes on this machine work on the campaign.
+// withCrew calls f while worker processes on this machine work on the campaign.
 func (p *place) withCrew(ctx context.Context, workers int, f func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

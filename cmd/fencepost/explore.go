@@ -125,7 +125,7 @@ func (x *explore) refuse() error {
 	return nil
 }
 
-// proceed prepares to resume an exploration. The given function reports whether the user has set a flag.
+// proceed prepares to resume an exploration. changed reports whether the user has set a flag.
 func (x *explore) proceed(args []string, changed func(string) bool) error {
 	for _, flag := range []string{"seed", "shard", "out"} {
 		if changed(flag) {

@@ -109,7 +109,7 @@ func newReplay() *cobra.Command {
 	return c
 }
 
-// oneArgument requires exactly one argument. Its error messages contain the given description of this argument.
+// oneArgument requires exactly one argument, which error messages call what.
 func oneArgument(what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {
@@ -143,7 +143,7 @@ func parsePlan(path string) (nemesis.Plan, error) {
 	return nemesis.ParsePlan(path, text)
 }
 
-// checkPlan returns an error if the plan is for processes that the scenario does not have.
+// checkPlan returns an error if the plan does not fit the scenario, for example because it names unknown processes.
 func checkPlan(path string, plan nemesis.Plan, s *scenarios.Scenario) error {
 	if err := plan.Validate(s.Targets()); err != nil {
 		return fmt.Errorf("%s does not fit the scenario %s: %w", path, s.Name, err)

@@ -26,7 +26,7 @@ func (l *Lanes) isEntry(r *row) bool {
 	return r.other == nil && e.Process != history.Nemesis && e.F == history.Acquire && e.Type == history.OK
 }
 
-// ordinary reports whether an event is of a kind that is normal in a critical section without problems.
+// ordinary reports whether an event is to be expected in a critical section without problems.
 func ordinary(e *history.Event) bool {
 	switch e.F {
 	case history.Acquire, history.Extend, history.Release:

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
-// OddsReport is a report on the probability that a Redlock loses mutual exclusion, as measured and as computed by the
+// OddsReport is a report on the probability that Redlock loses mutual exclusion, as measured and as computed by the
 // formula.
 type OddsReport struct {
 	Asked       Odds
@@ -18,7 +18,7 @@ type OddsReport struct {
 }
 
 // Standing returns Failed if the formula's value lies outside the interval of the measured fraction in some row.
-// Otherwise it returns Undecided if the measurement was interrupted, and otherwise Passed.
+// Otherwise it returns Passed, or Undecided if the measurement was interrupted.
 func (o *OddsReport) Standing() document.Result {
 	switch {
 	case slices.ContainsFunc(o.Rows, func(r *Odds) bool { return !r.agrees() }):

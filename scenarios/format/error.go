@@ -63,7 +63,7 @@ func TooLarge(path string, size int64) error {
 // Place is a position in the file. Lines and columns are counted from 1. Columns count characters (runes).
 type Place struct{ Line, Column int }
 
-// Right returns the position n characters further to the right.
+// Right returns the position n characters to the right.
 func (a Place) Right(n int) Place { return Place{a.Line, a.Column + n} }
 
 // Problems returns the number of problems found so far.

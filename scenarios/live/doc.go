@@ -38,14 +38,14 @@
 //     time as its Until. Mutual exclusion counts as violated only if it is violated for every possible time of the end.
 //     If it is violated only for some, it is undecided. An answer that is not known to have arrived does not show that
 //     the client was alive, because its bytes may have been read long after they were sent.
-//   - A crash of the plan finds the process alive, stops it and kills it. The crash is recorded no later than the
+//   - To crash a client that is still alive, the run stops it and then kills it. The crash is recorded no later than the
 //     process ends.
-//   - A pause begins when every thread has stopped, and what was sent by then counts as sent before the pause.
+//   - A pause begins when every thread has stopped. What was sent by then counts as sent before the pause.
 //   - The end of a connection alone decides nothing. If a real server ended on its own, the run is undecided.
 //
-// A delay of FAILED, RELEASED or an answer does make a wait longer, and fault-tolerance and deadlock-freedom measure
-// waits. Therefore the run reports how late the host was, and warns if a stall exceeded the time for which a client
-// waits for an answer.
+// However, a delay of FAILED, RELEASED or an answer makes a wait longer, and fault-tolerance and deadlock-freedom
+// measure waits. Therefore the run reports how late the host was, and warns if a stall was longer than a client waits
+// for an answer.
 //
 // # What a client need not report
 //

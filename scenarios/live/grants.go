@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// keyGrant is a grant that one server has given to an attempt: a key of the lock that a request of the attempt has set
-// on that server. A master and its replicas count as one server, and only the latest grant from them counts.
+// keyGrant is a grant from one server to an attempt: a key of the lock that a request of the attempt set on that
+// server. A master and its replicas count as one server, and only the latest grant from them counts.
 type keyGrant struct {
 	server sim.ProcessID
 	seat   sim.ProcessID // first server of the group to which the server belongs
@@ -53,8 +53,8 @@ func (st *stage) keep(e *history.Event) bool {
 }
 
 // lockOf returns the lock to which a key belongs, or "" if there is no such lock. It expects the names that libraries
-// give to keys: the lock's name is the whole key, or the part before the key's last slash. In both cases, there may be
-// a path in front of the name.
+// give to keys: the lock's name is the whole key, or the part before the key's last slash. In both cases, a path may
+// precede the name.
 func (st *stage) lockOf(key string) history.Lock {
 	folder := key[:max(strings.LastIndexByte(key, '/'), 0)]
 	for _, lock := range st.locks {
@@ -67,7 +67,7 @@ func (st *stage) lockOf(key string) history.Lock {
 	return ""
 }
 
-// place identifies a key on a server: the server, the lock and the member.
+// place identifies a key by its server, its lock and its member.
 type place struct {
 	server sim.ProcessID
 	lock   history.Lock
@@ -114,8 +114,8 @@ func (k *client) keyed(e *history.Event) {
 	}
 }
 
-// seat returns the first server of the group of servers that hold the same data as the given server. If the server is
-// not in a group, seat returns the server itself.
+// seat returns the first server of the group to which a server belongs, or the server itself if it is in no group. The
+// servers of a group hold the same data.
 func (st *stage) seat(server sim.ProcessID) sim.ProcessID {
 	for _, group := range st.groups {
 		if slices.Contains(group, server) {
@@ -147,10 +147,10 @@ func (h *hold) answered(server sim.ProcessID, sent, now sim.Time) {
 	}
 }
 
-// agreed returns the grant of a lock that all servers grant together, because they keep a common log. Its Since is the
-// time at which the client began to request the lock, and its Granted is the time of the client's report. It lasts for
-// the validity that the client reported. If the client reported none, the grant lasts as long as the session or the
-// key's lease; ok is false if that is not known.
+// agreed returns the grant of a lock that all servers grant together, because they keep a common log. Since is the time
+// at which the client began to request the lock, and Granted is the time of the client's report. The grant lasts for
+// the validity that the client reported or, if it reported none, as long as the session or the key's lease. ok is false
+// if that is not known.
 func (k *client) agreed(h *hold, r *report) (g sim.Grant, ok bool) {
 	w := k.stage.world
 	var until sim.Time
@@ -174,9 +174,9 @@ func (k *client) agreed(h *hold, r *report) (g sim.Grant, ok bool) {
 		Until: sim.Deadline{Clock: sim.Monotonic, At: until.Duration(), Announced: announced}}, true
 }
 
-// follow records when the client sent each request that was answered. Such a request extends a ZooKeeper session until
-// one TTL after the request was sent, unless the session has already ended. The answer also tells the client which keys
-// the client has set.
+// follow records when the client sent each request that was answered. Such a request extends a ZooKeeper session,
+// unless it has ended, until one TTL after the request was sent. The answer also tells the client which keys it has
+// set.
 func (st *stage) follow() {
 	left := map[uint64]sim.Time{}
 	st.world.Inspect(func(p sim.Passage) (none sim.Interference) {
@@ -201,9 +201,9 @@ func (st *stage) follow() {
 	})
 }
 
-// grant combines the grants that the servers have given so far into one grant. The lock counts as granted at the time
-// at which a quorum had granted it, because the client may have decided then that it holds the lock. ok is false if no
-// server has granted the lock.
+// grant combines the grants that the servers have given so far into one grant. The lock counts as granted once a quorum
+// has granted it, because the client may decide then that it holds the lock. ok is false if no server has granted the
+// lock.
 func (h *hold) grant(w *sim.World, quorum int, r *report) (g sim.Grant, ok bool) {
 	var since, until sim.Time = history.Never, history.Never
 	var came []sim.Time

@@ -91,7 +91,7 @@ type Printed struct {
 
 // Run carries out the plan. If the plan cannot be carried out, Run returns a *RefusedError before anything starts. A
 // client that violates the protocol for reports ends the run. If the scenario had begun by then, the result says so;
-// otherwise the error is a *ClientError. If something else ended the run after its start, Run returns both a result and
+// otherwise Run returns a *ClientError. If something else ends the run after its start, Run returns both a result and
 // an error, and the result must not be judged.
 func Run(o Options, p nemesis.Plan) (*Result, error) {
 	if err := refuse(&o, p.Faults); err != nil {
@@ -222,8 +222,8 @@ func (st *stage) notes(stall string) []string {
 	return append(notes, warnings(st.Scenario)...)
 }
 
-// stalled returns a note if a stall of the host may have changed the outcome of the run, because some client waits for
-// a reply for a shorter time than the stall lasted. Otherwise it returns "".
+// stalled returns a note if a stall of the host may have changed the outcome of the run, because it was longer than
+// some client waits for a reply. Otherwise it returns "".
 func stalled(s *scenarios.Scenario, stall time.Duration) string {
 	for i := range s.Clients {
 		if most := s.Clients[i].Lock.Timeout; stall > most {
@@ -255,7 +255,7 @@ const (
 	leastSlack = 50 * time.Millisecond
 )
 
-// warnings returns warnings about stalls of the host that may change the outcome of a run of s, with the reasons.
+// warnings says why stalls of the host may change the outcome of a run of s. The list is empty if that is unlikely.
 func warnings(s *scenarios.Scenario) (list []string) {
 	for i := range s.Clients {
 		l, hold := &s.Clients[i].Lock, s.Clients[i].Work.Hold

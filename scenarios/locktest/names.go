@@ -14,8 +14,8 @@ import (
 // resolver returns a Resolver that gets the addresses of host names from h. It must be called outside a synctest
 // bubble.
 func resolver(h *host) *net.Resolver {
-	// The first lookup in a process creates a channel that later lookups share. No other synctest bubble could use the
-	// channel if it were created inside a bubble.
+	// The first lookup in a process creates a channel that later lookups share. If it were created inside a synctest
+	// bubble, no other bubble could use it.
 	none := func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no name server") }
 	first := net.Resolver{PreferGo: true, Dial: none}
 	first.LookupHost(context.Background(), "redis-1")
@@ -23,9 +23,9 @@ func resolver(h *host) *net.Resolver {
 		Dial: func(context.Context, string, string) (net.Conn, error) { return &nameServer{host: h}, nil }}
 }
 
-// nameServer is a connection to a name server that knows the servers of the current run. It is needed because Redis
-// Cluster reports the host names of its members, and some clients look them up. A query is answered immediately. A
-// query for an unknown name fails the run.
+// nameServer is a connection to a name server for the servers of the current run. It is needed because Redis Cluster
+// reports the host names of its members, and some clients look them up. A query is answered immediately. A query for an
+// unknown name makes the run fail.
 type nameServer struct {
 	host   *host
 	answer []byte // the rest of the answer, behind its length

@@ -51,8 +51,8 @@ func (v *variation) pickDuration(most time.Duration) time.Duration {
 	return max(most>>v.below(10), time.Millisecond).Truncate(time.Millisecond)
 }
 
-// beyond picks the duration of a fault that begins at the given time and lasts beyond the given end. The fault ends at
-// a random time after that end: later by at most the given maximum or 1 s, whichever is longer.
+// beyond picks the duration of a fault that begins at the given time. The fault lasts beyond the given end, by a random
+// fraction of the given maximum or of 1 s, whichever is longer.
 func (v *variation) beyond(at, end, most time.Duration) time.Duration {
 	return (max(end-at, 0) + max(most, time.Second)>>v.below(4)).Truncate(time.Millisecond)
 }
@@ -214,7 +214,7 @@ func (v *variation) together(a, b sim.ProcessID) bool {
 }
 
 // pauseClient returns a pause of the holder that lasts until after the end of its lease. The pause begins before the
-// lease ends, or when a message of the holder is in transit.
+// lease ends, or when one of the holder's requests or its answer leaves or arrives.
 func (v *variation) pauseClient() []nemesis.Fault {
 	from, to := v.window()
 	f := nemesis.Fault{Kind: nemesis.Pause, Target: v.call.Holder}
@@ -229,9 +229,9 @@ func (v *variation) pauseClient() []nemesis.Fault {
 	return []nemesis.Fault{f}
 }
 
-// overstate returns faults that make the holder rely on its lease for too long. Some holders already do so for longer
-// than another client needs to acquire the lock. In that case, overstate usually returns a cut or a pause of the
-// holder, so that the holder does not notice the end of its lease.
+// overstate returns faults that make the holder rely on its lease for too long. A holder may already do so for longer
+// than another client needs to acquire the lock. In that case, overstate usually returns a cut or a pause, which keeps
+// the holder from noticing the end of its lease.
 func (v *variation) overstate() []nemesis.Fault {
 	of := []func(*variation) []nemesis.Fault{(*variation).lateAnswer, (*variation).slowClient}
 	if v.call.After > (v.call.To-v.call.From)/50 && v.below(4) > 0 {
@@ -273,9 +273,9 @@ func (v *variation) lateAnswer() []nemesis.Fault {
 	return []nemesis.Fault{r.Strike(nemesis.Fault{Kind: nemesis.DelayMessage, By: v.pickDuration(length)}, true)}
 }
 
-// lateTry returns a fault that delays a request until a later attempt has set the holder's key. The request should be
-// one with which the holder undid an earlier, failed attempt. The history does not mark such requests, so lateTry picks
-// any request that the holder sent to the server before the lock was granted, except the first and the last.
+// lateTry returns a fault that delays a request until a later attempt has set the holder's key. The best target is a
+// request with which the holder undid an earlier, failed attempt. The history does not mark such requests, so lateTry
+// picks any request that the holder sent to the server before the lock was granted, except the first and the last.
 func (v *variation) lateTry() []nemesis.Fault {
 	server, from := v.standing(), v.call.From.Duration()
 	var sent []*nemesis.Sent
@@ -298,7 +298,7 @@ func (v *variation) lateTry() []nemesis.Fault {
 }
 
 // lateRequest returns a fault that delays the last request of an attempt to a server until the holder's key exists. If
-// the close call is about a late request of the holder itself, the fault delays that request until the next holder's
+// the close call involves a late request of the holder itself, the fault delays that request until the next holder's
 // key exists.
 func (v *variation) lateRequest() []nemesis.Fault {
 	own := v.call.Way == margin.Requests

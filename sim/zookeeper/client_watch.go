@@ -24,7 +24,7 @@ func (w *Watch) fire(e Event) {
 	w.fired.Raise()
 }
 
-// watcher is a watch that this client has set at a server.
+// watcher is a watch that this client has set on a server.
 type watcher struct {
 	kind  watchKind
 	path  string

@@ -17,7 +17,7 @@ type Redis struct{}
 // Port returns Redis's port.
 func (Redis) Port() int { return 6379 }
 
-// Serial returns false, because a server itself executes the commands of a connection in order, and stores those that
+// Serial returns false, because the server itself executes the commands of a connection in order, and stores those that
 // it cannot execute yet.
 func (Redis) Serial() bool { return false }
 
@@ -35,7 +35,7 @@ func (c *callers) Caller(sim.ProcessID) sim.Caller {
 	return k
 }
 
-// Recorded passes the record of a changed key to the client whose request has changed the key.
+// Recorded passes the record of a key's change to the client whose request made the change.
 func (c *callers) Recorded(e *history.Event) {
 	for _, k := range c.all {
 		if k.mine[e.By] {
@@ -51,7 +51,7 @@ type caller struct {
 	turn    *task   // the task that sends what is written next; nil: not known
 	calling bool    // see [sim.Tasks]
 	mine    map[history.Attempt]bool
-	// for each value or member that the client has written to locks: the attempt that wrote it last
+	// the attempt that last wrote each value or member that the client has written to locks
 	wrote map[string]history.Attempt
 }
 
@@ -121,7 +121,8 @@ func (k *caller) behalf(args []string) (history.Attempt, error) {
 }
 
 // onlyAttempt chooses the attempt of a request whose task is not known: the only attempt that is requesting the lock.
-// If several attempts are requesting the lock, onlyAttempt returns an error, unless the request cannot concern a key.
+// If several attempts are requesting the lock, onlyAttempt returns an error, unless the command has nothing to do with
+// keys.
 func (k *caller) onlyAttempt(args []string) (of history.Attempt, err error) {
 	asking := 0
 	if k.turn != nil {

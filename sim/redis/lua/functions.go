@@ -44,8 +44,8 @@ func checkName(name string) string {
 }
 
 // Load runs the code of a library, without its first line, and returns the functions that the code registers. While the
-// code runs, the only global that it can use is redis. When a function is called later, it can still use the local
-// variables of the code.
+// code runs, redis is the only global that it can use. A function that is called later can still use the code's local
+// variables.
 func (e *Engine) Load(code string) (list []*Function, trouble string) {
 	f, err := e.compile(code, functionChunk)
 	if err != nil {
