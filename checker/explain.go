@@ -32,18 +32,16 @@ func (f *Finding) holds(seen string)    { f.Outcome, f.Explanation = Holds, seen
 // Each examination may require another pass over the history.
 const mostBreaches = 100
 
-// examined says in the explanation that only the first breaches were examined. It does nothing if there are no more
-// breaches than that.
+// examined says in the explanation, if more is true, that only the first breaches were examined.
 func (f *Finding) examined(more bool) {
 	if more {
 		f.Explanation += sentence(" Only the first %d such overlaps were examined for their causes.", mostBreaches)
 	}
 }
 
-// breach begins the report of a violation of f's law at the given position. It returns the finding that the caller must
-// fill in: f itself or, if f already reports a violation, a new element of f.Further. It returns nil if there is
-// nothing to report: f already has a breach with this cause, or the checker was asked to explain only another breach
-// (t.only).
+// breach begins the report of a violation of f's law at the given position. It returns the finding to fill in: f itself
+// or, if f already reports a violation, a new element of f.Further. It returns nil if f already has a breach with this
+// cause, or if the checker was asked to explain only another breach (t.only).
 func (t *judge) breach(f *Finding, cause Cause, at int, lock history.Lock, between ...history.Process) *Finding {
 	b := Finding{Law: f.Law, Lock: lock, Holders: between, At: t.History.Events[at].Index}
 	switch {
@@ -128,8 +126,8 @@ func (t *judge) endText(g *trace.Grant) string {
 	return "it never did"
 }
 
-// overstayStory explains why a holder was still inside after its lease had ended. The argument on is nil unless the
-// holder lost the lock early and was told of the loss.
+// overstayStory explains why a holder was still inside after its lease had ended. If the holder lost the lock early and
+// was told so, on describes the loss; otherwise it is nil.
 func (t *judge) overstayStory(l lateness, why blame, on *loss) string {
 	g := &t.Grants[l.grant]
 	s := sentence("The lease of %s had ended at %v as it should; the lock service broke no promise.", g.Process,
@@ -235,8 +233,8 @@ func (t *judge) spell(f *trace.Fault) string {
 	}
 }
 
-// wholeLease returns the beginning and the end of the lease to which a window of a grant belongs. A lease can consist
-// of several windows, since each extension begins a new one.
+// wholeLease returns the beginning and the end of the lease that contains a window of a grant. A lease can consist of
+// several windows, since each extension begins a new one.
 func (t *judge) wholeLease(of *trace.Span, lock int32) (from, to history.Time) {
 	from, to = history.Time(of.From), history.Time(of.To)
 	windows := t.Locks[lock].Windows

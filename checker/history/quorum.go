@@ -11,7 +11,6 @@ func (h *Header) OnlyMember() bool { return len(h.Servers) == 1 && h.Service.Kin
 // StatesQuorum reports whether the header specifies the servers and the size of a quorum.
 func (h *Header) StatesQuorum() bool { return h.Quorum > 0 && len(h.Servers) > 0 }
 
-// IsQuorum reports whether the given servers can together grant a lock. They are members of one service, or servers
-// that each keep their own copy. In the second case, only the first server of each group is given. No server may be
-// given twice.
+// IsQuorum reports whether the given servers can together grant a lock. If each server, or each group of servers, keeps
+// its own copy, only the first server of a group may be listed. No server may be listed twice.
 func (h *Header) IsQuorum(servers []Process) bool { return len(servers) >= h.Quorum }

@@ -14,9 +14,9 @@ func (r *reading) cause(a, b *window) string {
 	return cause
 }
 
-// decide finds out why two windows (periods of lease validity) overlap. For each server whose answer counted for the
-// grants of both windows, it finds the record that shows why the server granted both. The cause comes from the latest
-// of these records. ofA reports whether that record is about the key of window a.
+// decide finds out why two windows (periods of lease validity) overlap. For each server whose answer counted for both
+// grants, it finds the record that shows why the server granted both. The cause comes from the latest of these records.
+// ofA reports whether that record is about the key of window a.
 func (r *reading) decide(a, b *window) (cause string, ofA bool) {
 	counted := [2][]history.Process{r.counted(a), r.counted(b)}
 	if r.keylessLock(a.lock) {
@@ -50,7 +50,7 @@ func (r *reading) decide(a, b *window) (cause string, ofA bool) {
 }
 
 // counted returns the servers whose answers the client counted for the grant of window w. If the window depends on a
-// key or a list element that another client passed on, the result is only the server that stored it.
+// key or a list element that another client passed on, it returns only the server that stored it.
 func (r *reading) counted(w *window) []history.Process {
 	if given := r.passedOn(w); given >= 0 {
 		return []history.Process{r.Events[given].Process}
@@ -109,9 +109,9 @@ func (r *reading) keyless(w *window) bool {
 	return any
 }
 
-// neededUntil returns the position up to which the key of an earlier attempt must have existed if window w depends on
-// it. In a service with one replicated log, this is the position of the call to acquire. Otherwise, it is the position
-// of the event that records the window.
+// neededUntil returns the position until which an earlier attempt's key must have existed for window w to depend on it.
+// In a service with one replicated log, this is the position of the call to acquire. Otherwise, it is the position of
+// the event that records the window.
 func (r *reading) neededUntil(w *window) int {
 	if r.Header.Service.Kind().OneLog {
 		return w.call
@@ -120,9 +120,9 @@ func (r *reading) neededUntil(w *window) int {
 }
 
 // passedOn returns the position at which another client, while releasing the lock, set the key that the holder of
-// window w uses. This is the last key of the lock that was set while the holder was asking. The key must still be
-// present at the grant, and the other client must have called its release before the key was set. passedOn returns -1
-// if there is no such key, if the history records which servers the holder counted, or if the holder's own key was
+// window w uses. This is the last key of the lock that was set while the holder was asking. The key must still have
+// been present at the grant, and the other client must have called its release before it set the key. passedOn returns
+// -1 if there is no such key, if the history records which servers the holder counted, or if the holder's own key was
 // still in place.
 func (r *reading) passedOn(w *window) int {
 	if w.at != w.ok || w.attempt == "" || len(r.Events[w.at].Grant.Counted) > 0 {
@@ -162,9 +162,9 @@ func (r *reading) passedOn(w *window) int {
 	return -1
 }
 
-// earlierKey returns the earlier attempt of the same client on whose key window w depends: the last attempt that set a
-// key before the window was recorded. It ignores the attempt given as except. The key must still be present when the
-// window was recorded. earlierKey returns "" if there is no such attempt, or if the window's own attempt has set a key.
+// earlierKey returns an earlier attempt of the same client on whose key window w depends: the last attempt, other than
+// except, that set a key before the window was recorded. The key must still have been present at that time. earlierKey
+// returns "" if there is no such attempt, or if the window's own attempt has set a key.
 func (r *reading) earlierKey(w *window, except history.Attempt) history.Attempt {
 	sets := func(i int, of history.Attempt) bool {
 		e := &r.Events[i]
@@ -199,9 +199,9 @@ func (r *reading) earlierKey(w *window, except history.Attempt) history.Attempt 
 	return ""
 }
 
-// joinedKey returns the attempt of another client whose key the client of window w has joined, such as a counter of
-// readers. This is the attempt whose key the window's own attempt extended last before its grant. The attempt given as
-// except is ignored. joinedKey returns "" if there is no such attempt, or if the window's own attempt has set a key.
+// joinedKey returns another client's attempt if the client of window w has joined its key, such as a counter of
+// readers. This is the attempt, other than except, whose key the window's own attempt last extended before its grant.
+// joinedKey returns "" if there is no such attempt, or if the window's own attempt has set a key.
 func (r *reading) joinedKey(w *window, except history.Attempt) history.Attempt {
 	before := r.Events[:w.at]
 	if w.attempt == "" || slices.ContainsFunc(before, func(e history.Event) bool {
@@ -217,10 +217,9 @@ func (r *reading) joinedKey(w *window, except history.Attempt) history.Attempt {
 	return ""
 }
 
-// restingOn returns a copy of window w in which the attempt is replaced by the one that set the key on which w depends.
-// That attempt may have passed its key on, may be an earlier attempt of the same client (see earlierKey), or may be one
-// whose key the client joined (see joinedKey). If w depends on its own key, restingOn returns w itself. The argument
-// other is the attempt of the other window.
+// restingOn returns a copy of window w with the attempt on whose key w depends. The key may have been passed on (see
+// passedOn), may belong to an earlier attempt of the same client (see earlierKey), or may have been joined (see
+// joinedKey). If w depends on its own key, restingOn returns w itself. other is the attempt of the other window.
 func (r *reading) restingOn(w *window, other history.Attempt) *window {
 	of, joiner := r.earlierKey(w, other), history.Attempt("")
 	if given := r.passedOn(w); given >= 0 {
@@ -248,8 +247,8 @@ func (r *reading) group(p history.Process) []history.Process {
 	return []history.Process{p}
 }
 
-// keyEvent returns the last position in [from, to) at which one of the servers recorded the event f about the key of a
-// window's attempt. It returns -1 if there is none.
+// keyEvent returns the position of the last event of type f in [from, to) that one of the servers recorded about the
+// key of w's attempt. It returns -1 if there is none.
 func (r *reading) keyEvent(f history.F, w *window, on servers, from, to int) int {
 	for i := to - 1; i >= max(from, 0); i-- {
 		e := &r.Events[i]
@@ -263,8 +262,8 @@ func (r *reading) keyEvent(f history.F, w *window, on servers, from, to int) int
 // servers reports whether the records of server p count at a position of the history.
 type servers func(at int, p history.Process) bool
 
-// lastSet returns the position at which the key of window w was last set before the window. It prefers the servers
-// whose answers the client counted to the other servers of the group.
+// lastSet returns the position at which the key of window w was last set before the window. It first considers only
+// those servers of the group whose answers the client counted, and then all of them.
 func (r *reading) lastSet(w *window, group []history.Process) int {
 	if set := r.keyEvent(history.KeySet, w, r.asCounted(w, group), 0, w.at); set >= 0 {
 		return set
@@ -302,15 +301,16 @@ func (r *reading) oneService() bool {
 	return len(r.Header.Groups) > 0 && len(r.Header.Groups) < r.Header.Quorum
 }
 
-// isQuorum reports whether the given servers can together grant a lock. The list must contain one server of each group.
+// isQuorum reports whether the given servers can together grant a lock. If each server, or each group of servers, keeps
+// its own copy, the list must contain at most one server of a group.
 func (r *reading) isQuorum(servers []history.Process) bool { return len(servers) >= r.Header.Quorum }
 
-// record finds the record, in one group of servers, that shows why two windows overlap. A window depends on the key
-// that its attempt set last before the window was recorded, or on an element of a list that it took later. The victim
-// is the window whose key was set first. record looks for the disappearance (key-gone) of the victim's key before
-// the other key was set. If the victim's key was set again in between, an earlier disappearance does not count. In a
-// queue (etcd, ZooKeeper) the other key is set earlier, so the disappearance may be at any position before the later
-// grant. The result ofA reports whether window a is the victim.
+// record finds the record, in one group of servers, that shows why two windows overlap. A window depends on the last
+// key that its attempt set before the window was recorded, or on a list element that the attempt took later. The victim
+// is the window whose key was set first. record looks for the disappearance (key-gone) of the victim's key before the
+// other key was set. If the victim's key was set again in between, an earlier disappearance does not count. In a queue
+// (etcd, ZooKeeper) the other key is set earlier, so the disappearance may be at any position before the later grant.
+// ofA reports whether window a is the victim.
 func (r *reading) record(a, b *window, group []history.Process) (at int, cause string, ofA bool) {
 	bound := max(a.at, b.at)
 	tookA, tookB := r.took(a, group), r.took(b, group)
@@ -367,7 +367,7 @@ func (r *reading) record(a, b *window, group []history.Process) (at int, cause s
 	return -1, "", false
 }
 
-// stoodFor reports whether the key that was set at the given position was still there when a window was recorded.
+// stoodFor reports whether the key that was set at position set still existed when window w was recorded.
 func (r *reading) stoodFor(w *window, set int, group []history.Process) bool {
 	e := &r.Events[set]
 	if set > w.at {
@@ -392,8 +392,8 @@ func (r *reading) takeover(i int, owner, by history.Attempt) string {
 	return "validity miscounted"
 }
 
-// took returns the position of the last event before window w at which w's attempt took a list element on one of the
-// servers in group. It returns -1 if there is none.
+// took returns the position at which w's attempt last took a list element before window w, on one of the servers in
+// group. It returns -1 if there is none.
 func (r *reading) took(w *window, group []history.Process) int {
 	for i := w.at - 1; i >= 0; i-- {
 		if e := &r.Events[i]; r.takesOut(i) && e.Lock == w.lock && e.By == w.attempt &&
@@ -405,8 +405,8 @@ func (r *reading) took(w *window, group []history.Process) int {
 }
 
 // overwritten returns the first position, after set and before bound, at which another attempt overwrote the victim's
-// key. It considers only the servers for which serves returns true, and only the time until the key, which was set at
-// position first, expired. It returns -1 if there is no such position.
+// key. The key was set at position first. Only the servers for which serves returns true count, and only until the key
+// expired. overwritten returns -1 if there is no such position.
 func (r *reading) overwritten(victim *window, serves servers, first, set, bound int) int {
 	for i := max(set, first) + 1; i < bound; i++ {
 		e, was := &r.Events[i], &r.Events[first]
@@ -446,9 +446,9 @@ func (r *reading) deposed(i int) bool {
 	return was
 }
 
-// inVain reports whether the event at position i is a useless extension of a lease. An extension by a member is useless
-// if another member was the last to take over all leases before it. A takeover is recorded as a key-prolonged event
-// that no attempt requested.
+// inVain reports whether the event at position i is a useless extension of a lease: a member extended the lease
+// although, according to the last takeover of all leases before it, another member was in charge. A takeover is
+// recorded as a key-prolonged event that no attempt requested.
 func (r *reading) inVain(i int) bool {
 	e := &r.Events[i]
 	if e.F != history.KeyProlonged || e.By == "" || !r.oneService() {
@@ -496,9 +496,9 @@ func (r *reading) sentBefore(victim *window, gone *history.Event) bool {
 	return gone.Sent != 0 && gone.Sent < r.Events[victim.ok].Grant.Since
 }
 
-// sessionEnded reports whether a fault ended the process's session and no other key of the process has expired since
-// then. A session ends with all its keys, so keys that expire at the same time as the key of the event at position gone
-// do not count.
+// sessionEnded reports whether a fault ended the process's session, and no other key of the process expired between
+// then and position gone. Keys that expire at the same time as the key of the event at that position do not count,
+// because a session ends with all its keys.
 func (r *reading) sessionEnded(p history.Process, gone int) bool {
 	ended := false
 	for i := range gone {

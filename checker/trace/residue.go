@@ -51,8 +51,8 @@ func (r *residue) note(e *history.Event, unit history.Process) {
 }
 
 // FreeQuorum reports whether a quorum of servers is both reachable and, up to the given position, free of keys that
-// could block acquire a. A key can block it if the key was there before the call, or if another process set it later,
-// up to that position. FreeQuorum must be called for one acquire after another, in the order of their calls.
+// could block acquire a. Such a key was there before the call, or another process set it later, up to that position.
+// FreeQuorum must be called for one acquire after another, in the order of their calls.
 func (t *Trace) FreeQuorum(a *Ask, end int) bool {
 	r := &t.Residue
 	for ; r.next < len(t.Keys) && int(t.Keys[r.next]) < a.Call; r.next++ {

@@ -56,7 +56,7 @@ func (l *Lanes) numberLanes() {
 	}
 }
 
-// stays lists the times that a client spends with each lock, in order.
+// stays lists the client's stays, in order.
 func (c *clientLane) stays() []stay {
 	all := make([]stay, 0, len(c.Waits))
 	asked := make(map[int]int, len(c.Waits)) // maps the position at which a wait ended to the index of its stay in all
@@ -103,8 +103,7 @@ func (c *clientLane) overlaps() bool {
 	return enter(open)
 }
 
-// separate divides the lane into several lanes, so that things that the client does at the same time are in different
-// lanes.
+// separate divides the lane into several lanes, so that overlapping stays with one lock are in different lanes.
 func (c *clientLane) separate() []clientLane {
 	if !c.overlaps() {
 		return []clientLane{*c}

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// ReadWrite is a read-write lock on one Redis. Each holder is a field of a hash.
+// ReadWrite is a read-write lock on one Redis server. Each holder is a field of a hash.
 const ReadWrite Protocol = "read-write"
 
 func init() {

@@ -20,7 +20,7 @@ var (
 	pageScript string
 )
 
-// Page is the page on which a reader edits and runs scenarios.
+// Page is the page on which a user edits and runs scenarios.
 type Page struct {
 	Start State
 	// Served is set if requests go to a server, at the address "ask" relative to the page. Otherwise, they go to a
@@ -45,7 +45,6 @@ type pageData struct {
 	Tour      []tourStop `json:"tour"`
 }
 
-// section is a section of the catalog.
 type section struct {
 	Title     string  `json:"title"`
 	Scenarios []entry `json:"scenarios"`
@@ -56,7 +55,7 @@ type entry struct {
 	Summary string `json:"summary"`
 }
 
-// Write writes the page. Errors come from w or from a scenario of the catalog.
+// Write writes the page. It fails if a scenario of the catalog is invalid or a write to w fails.
 func (p *Page) Write(w io.Writer) error {
 	data := pageData{Start: p.Start, Served: p.Served, Tour: tour}
 	for _, s := range scenarios.Sections {

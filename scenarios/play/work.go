@@ -18,7 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
-// request is a request of the page: "show", "take", or one of the longer tasks "explore", "cut", "advise" and "edge".
+// request is a request from the page: "show", "take", or one of the longer tasks "explore", "cut", "advise" and "edge".
 type request struct {
 	Do string `json:"do"`
 	State
@@ -29,7 +29,7 @@ type request struct {
 	Vary     string `json:"vary"`     // used by the task edge: KEY=FROM..TO/STEP
 }
 
-// reply is the answer to a request: a mistake, or the result.
+// reply is the answer to a request: a problem or a result.
 type reply struct {
 	Problem *mistake `json:"problem"`
 	Shown   *view    `json:"shown"`
@@ -44,7 +44,7 @@ type outcome struct {
 	States []proposal `json:"states"` // states that the reader can open
 }
 
-// proposal is a state that a task proposes to the reader.
+// proposal is a state that a task proposes to the user.
 type proposal struct {
 	Words string `json:"words"`
 	State
@@ -112,10 +112,10 @@ func (p *Player) answer(ctx context.Context, r *request, progress func(Progress)
 	return answer
 }
 
-// exploredSeeds is the number of random plans that an exploration runs, starting at the seed of the state.
+// exploredSeeds is the number of random plans that an exploration runs, beginning with the seed of the state.
 const exploredSeeds = 1000
 
-// mostCut is the maximum number of findings of an exploration that are shrunk.
+// mostCut is the maximum number of findings that an exploration shrinks.
 const mostCut = 5
 
 // explore runs the scenario under random faults, and shrinks the violations that it finds.
@@ -234,7 +234,7 @@ func (o *opened) edge(ctx context.Context, crew campaign.Crew, vary string) (*ou
 	return done, nil
 }
 
-// offer adds a state that the reader can open.
+// offer adds a state that the user can open.
 func (d *outcome) offer(words string, s *scenarios.Scenario, seed uint64) error {
 	state, err := Of(s)
 	state.Seed = seed

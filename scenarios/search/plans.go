@@ -25,8 +25,8 @@ type Plans struct {
 	Within time.Duration
 }
 
-// Guides reports whether the results of runs guide later plans in a search of the given number of seeds. A search of
-// fewer seeds than a block is not guided, because finding out what to vary would then take longer than running all
+// Guides reports whether, in a search of the given number of seeds, the results of runs guide later plans. A search
+// with less than one block of seeds is not guided, because finding out what to vary would take longer than running all
 // seeds.
 func Guides(s *scenarios.Scenario, seeds int) bool { return s.Mix.Guided > 0 && seeds >= together }
 
@@ -41,7 +41,7 @@ func NewGuidedPlans(s *scenarios.Scenario) (*Plans, error) {
 	return p, err
 }
 
-// NewPlans prepares to draw plans, each independently of the others. If the scenario does not limit the period in which
+// NewPlans prepares to draw plans that do not depend on each other. If the scenario does not limit the period in which
 // faults strike, NewPlans runs it once without faults and uses the time until all clients are done. The error wraps
 // draw.ErrNothing if the mix cannot draw any fault.
 func NewPlans(s *scenarios.Scenario) (*Plans, error) {

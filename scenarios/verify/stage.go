@@ -9,16 +9,16 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// stage is a step of a verification: all enumerated placements with the same number of faults, or random ones.
+// stage is a step of a verification: all enumerated placements with the same number of faults, or random ones. It is
+// divided into jobs, which are identified by their positions.
 type stage struct {
 	Faults int
 	Level  []branch // placements to which one more fault is added; with 0 faults, the runs themselves; empty if Random
 	Random bool
 }
 
-// fewestPositions is the minimum number of positions (jobs) into which the placements with the same number of faults
-// are divided. It is large enough to keep all workers busy until the end, and to lose little work when they are
-// stopped.
+// fewestPositions is the minimum number of jobs into which the placements with the same number of faults are divided.
+// It is large enough to keep all workers busy until the end, and to lose little work when they are stopped.
 const fewestPositions = 256
 
 // mostPortions is the maximum number of portions into which a stage is divided for the workers.
@@ -32,7 +32,7 @@ func (st *stage) name() string {
 	return words
 }
 
-// size returns the number of positions (jobs) of a stage.
+// size returns the number of jobs of a stage.
 func (v *Verification) size(st *stage) int {
 	switch {
 	case st.Random:
@@ -43,15 +43,15 @@ func (v *Verification) size(st *stage) int {
 	return len(st.Level) * len(v.Scope.Every) * v.shares(st)
 }
 
-// shares returns the number of shares into which the starts of an added fault are divided, for one plan (branch) and
-// one kind of fault.
+// shares returns the number of shares into which the starts of an added fault are divided, for each plan (branch) and
+// each kind of fault.
 func (v *Verification) shares(st *stage) int {
 	n := len(st.Level) * len(v.Scope.Every)
 	return (fewestPositions + n - 1) / max(n, 1)
 }
 
-// split returns what a position of enumerated placements tries: the plan to which a fault is added (an index into
-// st.Level), the kind of the added fault (an index into Scope.Every), and the share of that fault's starts.
+// split returns what the job at a position of enumerated placements tries: the plan to which a fault is added (an index
+// into st.Level), the kind of the added fault (an index into Scope.Every), and the share of that fault's starts.
 func (v *Verification) split(st *stage, position int) (branch, kind int, of share) {
 	if st.Faults == 0 {
 		return position, 0, share{0, 1}
@@ -63,7 +63,7 @@ func (v *Verification) split(st *stage, position int) (branch, kind int, of shar
 	return position / shares / kinds, position / shares % kinds, share{position % shares, shares}
 }
 
-// position performs the runs of one of the positions (jobs) into which a stage is divided.
+// position performs the runs of the job at a position.
 func (g *grower) position(st *stage, position int) (*growth, error) {
 	if st.Random {
 		return g.draw(g.v.Random[position/batches].Kind, st.Faults, position%batches)
@@ -75,7 +75,7 @@ func (g *grower) position(st *stage, position int) (*growth, error) {
 	return g.grow(&st.Level[branch], g.v.Scope.Every[kind], of, st.Faults < g.v.Options.Faults)
 }
 
-// work returns the positions of a stage as jobs.
+// work returns the jobs of a stage.
 func (v *Verification) work(ctx context.Context, st *stage) *campaign.Work[*growth] {
 	size := v.size(st)
 	return &campaign.Work[*growth]{Name: st.name(), Size: size, Spec: st, Portion: 1 + size/mostPortions, Fits: v.fits,
@@ -86,7 +86,7 @@ func (v *Verification) work(ctx context.Context, st *stage) *campaign.Work[*grow
 		}}
 }
 
-// Loss is a range of consecutive positions (jobs) of a stage for which there is no result.
+// Loss is a range of consecutive jobs of a stage for which there is no result.
 type Loss struct {
 	Stage string // name of the stage, such as "parts with 1 fault"
 	First int    // first lost position, from 0
@@ -95,7 +95,7 @@ type Loss struct {
 	Why   string
 }
 
-// String says for which positions (jobs) there is no result, and why.
+// String says for which jobs there is no result, and why.
 func (l *Loss) String() string {
 	numbers := fmt.Sprintf("number %d", l.First+1)
 	if l.Size > 1 {
@@ -104,7 +104,7 @@ func (l *Loss) String() string {
 	return fmt.Sprintf("there is no result for %d of the %d %s (%s): %s", l.Size, l.Of, l.Stage, numbers, l.Why)
 }
 
-// lose records that there is no result for a position (job). All earlier positions must have been handled before.
+// lose records that there is no result for the job at a position. All earlier jobs must have been handled before.
 func (v *Verification) lose(st *stage, position int, why string) {
 	name := st.name()
 	if n := len(v.Lost); n > 0 {
@@ -116,7 +116,7 @@ func (v *Verification) lose(st *stage, position int, why string) {
 	v.Lost = append(v.Lost, Loss{name, position, 1, v.size(st), why})
 }
 
-// lost reports whether the result of some position (job) of a stage was lost.
+// lost reports whether the result of any job of a stage was lost.
 func (v *Verification) lost(st *stage) bool {
 	return slices.ContainsFunc(v.Lost, func(l Loss) bool { return l.Stage == st.name() })
 }

@@ -23,9 +23,8 @@ func (t *Txn) apply(s *server, m *raft.Member, w *write) ([]byte, error) {
 }
 
 // chooseBranches evaluates the conditions of a txn and of the txns nested in its chosen branches. For each txn, in the
-// order of execution, it appends an element to way. The element is true if the conditions hold, so that the branch Then
-// is chosen. Otherwise it is false, and the branch Else is chosen. All conditions are evaluated before anything is
-// executed.
+// order of execution, it appends true to way if the conditions hold and the branch Then is chosen, or false if the
+// branch Else is chosen. All conditions are evaluated before anything is executed.
 func (s *server) chooseBranches(t *Txn, way []bool) []bool {
 	ops, held := s.branch(t)
 	way = append(way, held)

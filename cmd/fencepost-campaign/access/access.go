@@ -23,13 +23,14 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Server says how to reach a server and how to authenticate to it. The files and the URL mean the same as in NATS.
+// Server says how to reach a server and how to authenticate to it. The files and the URL have the same meaning as in
+// NATS.
 type Server struct {
 	// may contain a user and password, or a token; several URLs are separated by commas
 	URL   string `json:"url,omitempty"`
 	Token string `json:"token,omitempty"` // used instead of a token in the URL
-	// Certificate, in PEM, is the only certificate that the server may show. If it is empty, any certificate signed by
-	// a trusted authority is accepted.
+	// Certificate, in PEM, is the only certificate that the server may present. If it is empty, any certificate signed
+	// by a trusted authority is accepted.
 	Certificate string `json:"certificate,omitempty"`
 	Listen      string `json:"listen,omitempty"` // where an embedded server was told to listen, as host:port
 	// Binaries lists the SHA-256 sums, in hex, of the test binaries that may be executed on this machine.
@@ -100,8 +101,8 @@ func (a Server) Shown() string {
 	return strings.Join(shown, ",")
 }
 
-// Connect connects to a server, which must be reachable now. If the connection is lost later, it is opened again,
-// however long that takes. notice, if not nil, is called from another goroutine when the server is gone and when it is
+// Connect connects to a server, which must be reachable now. If the connection is lost later, it is restored, no matter
+// how long that takes. notice, if not nil, is called from another goroutine when the server is gone and when it is
 // back.
 func (a Server) Connect(name string, notice func(string)) (*nats.Conn, error) {
 	if err := a.Check(); err != nil {

@@ -15,10 +15,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// Foreign describes servers that the user has started. A run uses them instead of servers that a fleet starts. No
+// Foreign describes servers that the user has started. A run can use them instead of starting servers of its own. No
 // faults can be injected into them, and nothing is recorded about their keys. Therefore, a law that depends on what
-// happens to a key is unchecked. The run changes only keys with its prefix. It gives them a time to live, in case the
-// run cannot delete them (see guard).
+// happens to a key is unchecked. The run changes only keys with its prefix. It gives them a time to live, in case it
+// cannot delete them (see guard).
 type Foreign struct {
 	// Servers lists the names of the servers in the world. Addresses lists their addresses: HOST:PORT, or a URL such as
 	// redis://[USER]:PASSWORD@HOST:PORT/DATABASE.

@@ -18,7 +18,7 @@ type wire struct {
 	out  []byte
 }
 
-// endpoint is the address on which a server listens, with the credentials for it.
+// endpoint is the address on which a server listens, and the credentials for it.
 type endpoint struct {
 	network, address string
 	user, password   string // empty: the server does not require it

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// Runs lists example runs by name; each call creates a new one.
+// Runs lists example runs by name. Each call of a Run function creates a new run.
 var Runs = []struct {
 	Name string
 	Run  func() *single.Run
