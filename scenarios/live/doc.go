@@ -38,8 +38,8 @@
 //     time as its Until. Mutual exclusion counts as violated only if it is violated for every possible time of the end.
 //     If it is violated only for some, it is undecided. An answer that is not known to have arrived does not show that
 //     the client was alive, because its bytes may have been read long after they were sent.
-//   - To crash a client that is still alive, the run stops it and then kills it. The crash is recorded no later than the
-//     process ends.
+//   - To crash a client that is still alive, the run stops it and then kills it. The crash is recorded no later than
+//     the process ends.
 //   - A pause begins when every thread has stopped. What was sent by then counts as sent before the pause.
 //   - The end of a connection alone decides nothing. If a real server ended on its own, the run is undecided.
 //
