@@ -54,8 +54,8 @@ func (t *judge) firstAsked(client history.Process) history.Time {
 	return t.Time(t.Asks[n].Call)
 }
 
-// longestTry returns the longest time for which a waiter kept requesting the lock without giving up. It considers only
-// the acquires that were active in the given period.
+// longestTry returns the longest time for which a waiter requested the lock without giving up. It considers only the
+// acquires that were active in the given period.
 func (t *judge) longestTry(of *trace.Ask, since history.Time, now moment) (longest history.Time) {
 	for _, n := range t.Locks[of.Lock].Asks {
 		a := &t.Asks[n]
@@ -76,8 +76,8 @@ func (t *judge) grantedBy(at int) (n int) {
 	return n
 }
 
-// leftToExpire reports whether attempts that did not get the lock left their keys behind in a period: at least one such
-// key expired, and none was deleted. The period begins at a given time and ends before the given position.
+// leftToExpire reports whether attempts that did not get the lock left their keys behind between a given time and a
+// given position: at least one such key expired, and none was deleted.
 func (t *judge) leftToExpire(lock int32, since history.Time, at int) bool {
 	name := t.Locks[lock].Name
 	went := func(why history.Why) bool {
@@ -92,7 +92,7 @@ func (t *judge) leftToExpire(lock int32, since history.Time, at int) bool {
 	return went(history.Expired) && !went(history.Deleted)
 }
 
-// turnedAwayStory says that requests of a client reached the servers up to a given time, although no server had a key
+// turnedAwayStory says that requests of a client reached the servers until a given time, although no server had a key
 // of the lock.
 func (t *judge) turnedAwayStory(client history.Process, by history.Time) string {
 	last := ""
@@ -104,7 +104,7 @@ func (t *judge) turnedAwayStory(client history.Process, by history.Time) string 
 }
 
 // takenInVain returns a sentence about the attempt that took the key of a lock at the given position, if that attempt
-// was never granted the lock. Otherwise, and if the position is negative, it returns "".
+// was never granted the lock. It returns "" if it was, or if the position is negative.
 func (t *judge) takenInVain(taken int) string {
 	if taken < 0 {
 		return ""
@@ -118,8 +118,7 @@ func (t *judge) takenInVain(taken int) string {
 		quoted(e.Lock), e.Time, client)
 }
 
-// isFree reports whether no server had a key of a lock in the period that begins after a given time and ends before the
-// given position.
+// isFree reports whether no server had a key of a lock between a given time and a given position.
 func (t *judge) isFree(lock int32, since history.Time, at int) bool {
 	return len(t.standing(lock, at)) == 0 && !slices.ContainsFunc(t.Keys, func(i int32) bool {
 		e := &t.History.Events[i]
@@ -127,7 +126,7 @@ func (t *judge) isFree(lock int32, since history.Time, at int) bool {
 	})
 }
 
-// outlasted reports whether some attempt did not get the lock because it waited for a server that was out of reach. The
+// outlasted reports whether any attempt did not get the lock because it waited for a server that was out of reach. The
 // attempt must have set keys on a quorum of servers within a sixth of the TTL. Only keys that were set in the given
 // period count.
 func (t *judge) outlasted(lock int32, since history.Time, at int) bool {
@@ -161,7 +160,7 @@ func (t *judge) outlasted(lock int32, since history.Time, at int) bool {
 	return false
 }
 
-// serverAway reports whether some server was down, paused, or cut off from others at the given position.
+// serverAway reports whether any server was down, paused, or cut off from others at the given position.
 func (t *judge) serverAway(at int) bool {
 	return slices.ContainsFunc(t.Faults, func(f trace.Fault) bool {
 		gone := f.Does.IsDown() || f.Does == history.Stops || f.Does == history.Parts

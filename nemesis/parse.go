@@ -74,14 +74,14 @@ func parseLine(line string, known *Names, headers ...string) (Fault, *parser, *P
 	return f, p, nil
 }
 
-// parser goes through the tokens of a line. It stores only the first error.
+// parser reads the tokens of a line one after another. It stores only the first error.
 type parser struct {
 	tokens []token
 	next   int // index of the next token
 	end    int // column after the last token
 	known  *Names
 	err    *ParseError
-	// wanted lists the alternatives that the parser has tried at the next token. An error message lists them.
+	// wanted lists the alternatives that the parser has tried at the next token, for an error message.
 	wanted  [8]wanted
 	wanting int
 	space   [24]token // memory for tokens, enough for most lines
@@ -129,7 +129,7 @@ func (p *parser) want(w wanted) {
 	}
 }
 
-// require skips the given words. If they do not come next, it fails.
+// require skips the given words. If they do not come next, it reports an error.
 func (p *parser) require(words []string) {
 	for _, word := range words {
 		if p.err == nil && !p.accept(word) {
@@ -205,7 +205,7 @@ func (p *parser) kind(headers []string) Kind {
 		return 0
 	}
 	p.require(best.definition().opening)
-	// If the line begins with "delay", an error should also list "message", since "delay message" would be valid too.
+	// After "delay", an error should also list "message", since "delay message" would be valid too.
 	for _, k := range Kinds {
 		if n := p.opening(k); n == bestWords && n < len(k.definition().opening) && p.err == nil {
 			p.accept(k.definition().opening[n])
@@ -223,7 +223,7 @@ func (p *parser) opening(k Kind) int {
 	return n
 }
 
-// aProcess describes, in error messages, that a process is expected.
+// aProcess is what error messages call a process that is expected.
 const aProcess = "a process such as client-1"
 
 // process parses the name of a process.
@@ -286,7 +286,7 @@ func firstWords() []string {
 
 func quote(s string) string { return strconv.Quote(s) }
 
-// quoteFound quotes what was found in a line. A long text is truncated.
+// quoteFound quotes what was found in a line. If it is long, quoteFound truncates it.
 func quoteFound(s string) string {
 	if s == "" {
 		return "the end of the line"

@@ -76,7 +76,7 @@ func FormatDuration(d time.Duration) string {
 }
 
 // parseDuration parses a duration in Go's notation, without a sign. If it fails, problem describes what is wrong, and
-// near is the nearest valid text, if there is one.
+// near suggests a valid duration, if there is one that is similar.
 func parseDuration(text string) (d time.Duration, problem, near string) {
 	if text[0] == '+' || text[0] == '-' {
 		return 0, "a duration here has no sign", strings.TrimLeft(text, "+-")
@@ -107,7 +107,7 @@ func parseDuration(text string) (d time.Duration, problem, near string) {
 	return 0, "unknown unit " + quote(unit), ""
 }
 
-// splitUnit splits a text at its first letter: "1.2sec" into "1.2" and "sec".
+// splitUnit separates a number from its unit: "1.2sec" yields "1.2" and "sec".
 func splitUnit(text string) (number, unit string) {
 	n := len(text) - len(strings.TrimLeft(text, "0123456789."))
 	return text[:n], text[n:]
@@ -156,7 +156,7 @@ func appendSign(b []byte, negative bool) []byte {
 	return append(b, '+')
 }
 
-// splitSign removes the sign from a text. ok is false if there is none.
+// splitSign removes the sign from the beginning of a string. ok is false if there is none.
 func splitSign(text string) (negative bool, rest string, ok bool) {
 	switch text[0] {
 	case '+':

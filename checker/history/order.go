@@ -6,7 +6,7 @@ type Order struct {
 	// reach the servers in either order. A client that asks later must wait for the client that asked first.
 	Slack Time `json:"slack"`
 	// Turn, in ns, is the longest time for which the lock may stay free while a client waits. It includes the time
-	// until the servers remove from the queue a client that has stopped waiting. 0 means that no order is promised.
+	// until a client that has stopped waiting is removed from the servers' queue. 0 means that no order is promised.
 	Turn Time `json:"turn"`
 }
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// longestNearest is the maximum length in bytes of the words that Word compares. A longer word is not a misspelling of
-// a known word, and the time that a comparison takes grows with the product of the lengths.
+// longestNearest is the maximum length in bytes of the words that Word compares. Longer words are hardly misspellings,
+// and comparing them takes too long: the time grows with the product of the lengths.
 const longestNearest = 64
 
 // Word returns the choice that word was most likely meant to be: the choice with the smallest edit distance, or the
@@ -20,7 +20,7 @@ func Word(word string, choices []string) string {
 	return ""
 }
 
-// nearest returns the choices with the smallest edit distance if they are near, as defined by Word.
+// nearest returns the choices with the smallest edit distance, unless they are too far from word (see Word).
 func nearest(word string, choices []string) (all []string) {
 	if word == "" || len(word) > longestNearest {
 		return nil
@@ -45,14 +45,13 @@ func nearest(word string, choices []string) (all []string) {
 	return all
 }
 
-// sameBeginning is the number of initial letters that words of related meaning have in common, such as "extend" and
-// "extension".
+// sameBeginning is the number of initial letters that related words have in common, such as "extend" and "extension".
 const sameBeginning = 4
 
 // Meant returns all choices that a word may have been meant to be. These are the nearest choices, and those that
 // contain the word or are contained in it, as with "lag" and "max-lag". If there are none, it returns the choices with
-// the same beginning. Case is ignored. A word of a single letter does not count as contained in a choice. A choice must
-// have at least three letters to count as contained in the word.
+// the same beginning. Case is ignored. A word of one letter, or a choice of fewer than three, does not count as
+// contained in another word.
 func Meant(word string, choices []string) []string {
 	all := nearest(word, choices)
 	if len(word) < 2 || len(word) > longestNearest {

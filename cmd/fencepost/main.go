@@ -17,7 +17,7 @@ import (
 
 func main() {
 	process.Main()
-	// A run allocates tens of KB and keeps almost nothing. Collecting garbage less often saves a tenth of the time.
+	// A run allocates tens of KB and retains almost nothing. Collecting garbage less often saves a tenth of the time.
 	debug.SetGCPercent(400)
 	output.OutliveReaders()
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))

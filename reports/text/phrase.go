@@ -66,8 +66,7 @@ func Percentage(share float64) string {
 	return strconv.FormatFloat(100*share, 'g', digits, 64) + " %"
 }
 
-// Join joins words with commas, except the last two. It puts the given separator between the last two: with " or " it
-// returns "a, b or c".
+// Join joins words with commas, but puts the given separator between the last two: with " or " it returns "a, b or c".
 func Join(words []string, last string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")

@@ -7,7 +7,7 @@ import (
 )
 
 // Writer writes lines of at most width cells. A cell is the space that a terminal uses for one letter (see Cells). Only
-// addresses of pages may be wider. It keeps the first error of the underlying writer.
+// addresses of pages may be wider. The Writer records the first error of the underlying writer.
 type Writer struct {
 	w     io.Writer
 	width int
@@ -35,10 +35,10 @@ func (p *Writer) Lines() int { return p.lines }
 // Err returns the first error of the underlying writer.
 func (p *Writer) Err() error { return p.err }
 
-// Watch makes the writer record whether it writes the given word from now on. The word must be in lower case.
+// Watch makes the writer record whether, from now on, it writes the given word. The word must be in lower case.
 func (p *Writer) Watch(word string) { p.watch = word }
 
-// mention checks whether a text contains the watched word, and records that the word was written.
+// mention records whether text contains the watched word.
 func (p *Writer) mention(text string) {
 	p.seen = p.seen || p.watch != "" && strings.Contains(strings.ToLower(text), p.watch)
 }
@@ -96,7 +96,7 @@ func (p *Writer) Gap(wanted bool) (before bool) {
 	return before
 }
 
-// Indent calls the given function. It indents all lines that this function writes by the given number of cells.
+// Indent calls write, and indents all lines that write writes by the given number of cells.
 func (p *Writer) Indent(cells int, write func()) {
 	width, shift := p.width, p.shift
 	p.width, p.shift = width-cells, shift+cells
@@ -104,7 +104,7 @@ func (p *Writer) Indent(cells int, write func()) {
 	p.width, p.shift = width, shift
 }
 
-// Text wraps text to the width and writes it. Each line is indented by the given number of cells.
+// Text wraps text to the width and writes it, indented by the given number of cells.
 func (p *Writer) Text(s Style, indent int, text string) {
 	for _, t := range Wrap(text, p.width-indent) {
 		p.Put(new(Line).To(indent).Add(s, t))
@@ -155,7 +155,7 @@ func (p *Writer) Rule() {
 // that the verdict stays near the rest of the line.
 func (p *Writer) Margin() int { return min(p.width, 100) }
 
-// Draft returns a writer that keeps its lines in memory. The caller can print them later with p.Include, if there is
+// Draft returns a writer that holds its lines in memory. The caller can print them later with p.Include, if there is
 // enough room.
 func (p *Writer) Draft() *Writer {
 	kept := new(bytes.Buffer)

@@ -26,10 +26,10 @@ type sentScript struct {
 	sent int // number of the last run in which a client sent the script
 }
 
-// mostScripts is the number of scripts that are kept from one run to the next.
+// mostScripts is the number of scripts beyond which the known scripts are forgotten when another run starts.
 const mostScripts = 1000
 
-// Begin starts another run. Known names are kept, because it takes a long time to determine them.
+// Begin starts another run. It does not forget known names unless there are too many, because determining them is slow.
 func (n *Namer) Begin() {
 	if n.run++; len(n.texts) > mostScripts {
 		n.texts, n.hashes = nil, nil
@@ -89,8 +89,8 @@ func firstLine(script string) string {
 	return "EVAL"
 }
 
-// printable returns the beginning of a text, without characters that could disturb a terminal or a line of a fault
-// plan. Such characters can occur because a client may send any bytes.
+// printable returns the beginning of text, without characters that could disturb a terminal or a line of a fault plan.
+// Such characters can occur because a client may send any bytes.
 func printable(text string) string {
 	if len(text) <= longestName && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
 		return text

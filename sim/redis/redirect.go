@@ -49,7 +49,7 @@ func (n *Node) redirection(c *nodeCommand, args []string) string {
 // toShard reports whether the keys of a command are shard channels.
 func (c *nodeCommand) toShard() bool { return isOneOf(c.Name, "SPUBLISH", "SSUBSCRIBE") }
 
-// storedKeys returns those of the command's keys that stand for stored data: all of them, or none if they are shard
+// storedKeys returns those of the command's keys that name stored data: all of them, or none if they are shard
 // channels.
 func (c *nodeCommand) storedKeys(keys []string) []string {
 	if c.toShard() {

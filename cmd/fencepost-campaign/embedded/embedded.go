@@ -80,8 +80,7 @@ const (
 	lockAgain  = 20 * time.Millisecond // the interval between attempts
 )
 
-// Start starts a server. It returns an error if the folder or address cannot be used, or if another process uses one of
-// them.
+// Start starts a server. It returns an error if the folder or the address cannot be used or is already in use.
 func Start(o Options) (*Server, error) {
 	if err := os.MkdirAll(o.Folder, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot write to the folder %s: %w", o.Folder, err)
@@ -179,7 +178,7 @@ func (s *Server) run(ctx context.Context) error {
 }
 
 // distrust removes the index files of NATS's message store, so that NATS reads all messages from the disk. A message
-// that is damaged on disk is then not counted any more, and can be stored again.
+// that is damaged on disk is then no longer counted, and can be stored again.
 func (s *Server) distrust() error {
 	notes, err := fs.Glob(s.folder.FS(), "jetstream/*/streams/*/msgs/index.db")
 	for _, name := range notes {
@@ -237,7 +236,7 @@ func (s *Server) listening() {
 	}
 }
 
-// Know adds checksums of test binaries to the list of binaries that workers of this server may execute.
+// Know adds checksums to the list of test binaries that workers of this server may execute.
 func (s *Server) Know(sums ...string) error {
 	for _, sum := range sums {
 		if !slices.Contains(s.Access.Binaries, sum) {
@@ -247,8 +246,8 @@ func (s *Server) Know(sums ...string) error {
 	return s.folder.Save(&s.Access)
 }
 
-// Running reports whether a server runs in a folder, and how to reach it. The error is fs.ErrNotExist if there has
-// never been a server in the folder. Otherwise it says what is wrong with the folder.
+// Running reports whether a server runs in a folder, and how to reach it. If there has never been a server in the
+// folder, the error is fs.ErrNotExist. Any other error says what is wrong with the folder.
 func Running(path string) (running bool, a *access.Server, err error) {
 	folder, err := access.Open(path)
 	if err != nil {

@@ -116,14 +116,14 @@ func (o *observer) observe() error {
 	}
 }
 
-// xidQuestion is the xid of all requests that the observer sends to ask the process something.
+// xidQuestion is the xid of all requests with which the observer asks the process for something.
 const xidQuestion int32 = 0
 
 // folder is the path of the parent znode of all locks.
 var folder = strings.TrimSuffix(zookeeper.LocksFolder, "/")
 
 // up starts to use a new connection. The watch of a new connection does not report earlier changes, so up asks for the
-// present state.
+// current state.
 func (o *observer) up(conn net.Conn) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

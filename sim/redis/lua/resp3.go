@@ -13,7 +13,7 @@ import (
 func isRESP3(kind byte) bool { return strings.IndexByte("_%~,#=", kind) >= 0 }
 
 // fromRESP3 converts a RESP3 value for a script that has called redis.setresp(3). For example, a map becomes a table
-// with a field named map. head is the content of the value's first line, and line is the index after that line.
+// with a field named map. head is the content of the value's first line, and the rest of the value begins at b[line].
 func fromRESP3(L *lua.LState, b, head []byte, line int) (lua.LValue, int) {
 	wrapped := func(name string, v lua.LValue) lua.LValue {
 		t := L.CreateTable(0, 1)

@@ -32,8 +32,8 @@ func ParseDouble(s string) (float64, bool) {
 	return f, ok && !ranged
 }
 
-// Strtod parses the whole of s as C's strtod does: a decimal, hexadecimal or infinite number, which may be preceded by
-// white space. NaN is not accepted. ranged reports whether the number is too large or too small for a double.
+// Strtod parses all of s as C's strtod does: a decimal, hexadecimal or infinite number, which may be preceded by white
+// space. NaN is not accepted. ranged reports whether the number is too large or too small for a double.
 func Strtod(s string) (f float64, ranged, ok bool) {
 	s = strings.TrimLeft(s, " \t\r\n\v\f")
 	if s == "" {
