@@ -66,16 +66,16 @@ type Finding struct {
 	// is the process that blocks the waiter. It is empty if the cause concerns no single process.
 	About   history.Process
 	Witness []int // indexes of the events that show the violation, ascending
-	// At is the index of the event that broke the law. Later events cannot be a reason for the violation.
+	// At is the index of the event that broke the law. Later events did not contribute to the violation.
 	At int
-	// Unrecorded is set if the servers recorded that keys disappeared, but not why. Therefore the law is unchecked, or
-	// the cause of its violation is unknown.
+	// Unrecorded is set if the servers recorded that keys disappeared, but not why. The law is then unchecked, or the
+	// cause of its violation is unknown.
 	Unrecorded bool
-	// Faults are the faults that the explanation gives as reasons. Each fault is given as the index of the event at
+	// Faults are the faults that the explanation gives as reasons. Each is identified by the index of the event at
 	// which it struck. The indexes are in ascending order.
 	Faults []int
-	// Trials are runs in which some of the faults were left out. They show whether the violation still occurs. Trials
-	// about needed faults come first. Check leaves Trials empty.
+	// Trials are runs without some of the faults. They show whether the violation still occurs. Trials that left out a
+	// needed fault come first. Check leaves Trials empty.
 	Trials []Trial
 	// Explanation is one paragraph in plain words: how the violation came about, or what was missing for another
 	// verdict. For a law that holds it says what was examined ("15 sections, none overlapped").

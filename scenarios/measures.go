@@ -40,7 +40,7 @@ func (s *Scenario) definition() *locks.Definition {
 	return locks.Define(s.Clients[0].Lock.Protocol)
 }
 
-// measures returns the safety measures that all clients and servers of s apply. Remedies do not suggest these again.
+// measures returns the safety measures that all clients and servers of s apply. Remedies do not suggest them again.
 func (s *Scenario) measures() (list []history.Measure) {
 	for _, m := range s.settings() {
 		if m.applied {
@@ -61,9 +61,9 @@ func (s *Scenario) lapses() (list []history.Lapse) {
 	return list
 }
 
-// foreignMeasures returns the safety measures of clients whose lock's code is unknown. The scenario determines some of
-// them; the requests of a run show others. unknown contains the safety measures that neither the scenario nor the
-// requests determine.
+// foreignMeasures returns the safety measures of clients whose lock's code is unknown. Some are determined by the
+// scenario, and others are shown by the requests of a run. unknown contains the safety measures of which neither is
+// true.
 func (s *Scenario) foreignMeasures(seen *requestReader, events []history.Event) (list, unknown []history.Measure) {
 	for _, m := range s.settings() {
 		shown := seen.shown[m.measure]
@@ -102,8 +102,8 @@ func (s *Scenario) settles(m history.Measure) bool {
 	return false
 }
 
-// fenced returns what the requests show about the measure Fencing, given that the resource uses fencing. The measure is
-// applied if all requests have a token, and absent if a request has none.
+// fenced returns what the requests to a resource with fencing show about the measure Fencing. The measure is applied if
+// all requests have a token, and absent if a request has none.
 func fenced(events []history.Event) showing {
 	shown := notShown
 	for i := range events {

@@ -38,8 +38,7 @@ func (r *reading) resourceSafety() Finding {
 	return Finding{Outcome: Holds, Judged: writes, Breaches: broken}
 }
 
-// comparableBefore reports whether s has times or tokens that order it relative to each grant that took effect before
-// position i.
+// comparableBefore reports whether times or tokens order s relative to each grant that took effect before position i.
 func (r *reading) comparableBefore(s *section, i int) bool {
 	for j := range i {
 		if !r.accepted(j) || r.Events[j].Lock != s.lock {
@@ -61,7 +60,7 @@ func (r *reading) accepted(i int) bool {
 	return e.F == history.Apply && e.Type == history.OK && slices.Contains(r.locks, e.Lock)
 }
 
-// grantOf returns the grant for which the resource was called, or nil if the lock has no such grant.
+// grantOf returns the grant under which a client called the resource, or nil if the lock has no such grant.
 func (r *reading) grantOf(e *history.Event) *section {
 	for _, s := range slices.Backward(r.sections) {
 		if e.Of != "" && s.attempt == e.Of && s.lock == e.Lock {
@@ -89,9 +88,9 @@ func (r *reading) supersededBefore(i int) int {
 }
 
 // earlier reports whether grant a comes before grant b: a.granted < b.since. If these times do not order the grants,
-// the tokens order them, unless a grant has no token or the tokens are equal. If a grant does not contain these times,
-// earlier uses the return of the acquire instead of the time of the decision, and the call instead of the time of the
-// request. Holders that share a lock do not supersede each other.
+// the tokens do, unless a grant has no token or the tokens are equal. If a grant lacks the times, earlier uses the
+// return of the acquire instead of the time of the decision, and the call instead of the time of the request. Holders
+// that share a lock do not supersede each other.
 func (r *reading) earlier(a, b *section) bool {
 	if a.shared && b.shared {
 		return false
@@ -114,9 +113,9 @@ func (r *reading) earlier(a, b *section) bool {
 	return a.token != 0 && b.token != 0 && a.token < b.token
 }
 
-// lostBy implements part (b) of the law. It tests whether the write at position i loses an update: it overwrites a
-// value other than the one from which it was computed. If so, lostBy returns the position at which the writer learned
-// the value that it used. Otherwise it returns -1.
+// lostBy implements part (b) of the law. It tests whether the write at position i loses an update, because it
+// overwrites a value from which it was not computed. If so, lostBy returns the position at which the writer learned the
+// value that it used. Otherwise it returns -1.
 func (r *reading) lostBy(i int) int {
 	at, asked, value := r.basis(i)
 	lost := -1 // the previous write, whose value is overwritten
@@ -155,10 +154,10 @@ func (r *reading) firstValue(i int) string {
 	return ""
 }
 
-// basis returns the value that the accepted write at position i was computed from: the value that the client knew when
+// basis returns the value from which the accepted write at position i was computed: the value that the client knew when
 // it made the write call. If the history does not record the call, it is the value of the attempt's last accepted read
-// or write. The result at is the position at which the client learned the value, or -1 if it read nothing. The result
-// asked is the position at which it requested the value.
+// or write. at is the position at which the client learned the value, and asked the one at which it requested the
+// value. at is -1 if the client read nothing.
 func (r *reading) basis(i int) (at, asked int, value string) {
 	e := &r.Events[i]
 	if e.Of == "" {
@@ -184,7 +183,7 @@ func (r *reading) basis(i int) (at, asked int, value string) {
 }
 
 // known returns the value that a client knew when it made the write call at position i: the value of its last read, or
-// of a write that was confirmed after that read. The result at is -1 while the outcome of a write is unknown.
+// of a write that was confirmed after that read. While the outcome of a write is unknown, at is -1.
 func (r *reading) known(of history.Attempt, i int) (at, asked int, value string) {
 	at, asked = -1, -1
 	writing, reading := "", -1

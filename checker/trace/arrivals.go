@@ -17,8 +17,8 @@ type Overtaking struct {
 type arrivals struct {
 	t    *Trace
 	asks []int32
-	// for each acquire called before the current grant, by its index in asks: the first position at which a fault may
-	// affect it
+	// the first position at which a fault may affect each acquire that was called before the current grant, in the
+	// order of asks
 	disturbed []int
 	first     int   // index in asks of the first acquire that later ones must not overtake
 	waiting   []int // indexes in asks of the acquires that may be waiting
@@ -26,8 +26,8 @@ type arrivals struct {
 
 // Overtakings returns, in order, the grants of a lock that overtook other processes. If a grant overtook several
 // processes, only the process that asked first is named. Overtaking a process is excused if a fault may have affected
-// that process while it waited, or within the time Order.Turn before it asked. The result kept is the number of grants
-// that kept the order although another process, which had asked later, still waited.
+// that process while it waited, or within the time Order.Turn before it asked. kept is the number of grants that kept
+// the order although another process, which had asked later, still waited.
 func (t *Trace) Overtakings(lock int) (found []Overtaking, kept int) {
 	l := &t.Locks[lock]
 	v := arrivals{t: t, asks: l.Asks}
@@ -47,7 +47,8 @@ func (t *Trace) Overtakings(lock int) (found []Overtaking, kept int) {
 	return found, kept
 }
 
-// overtaken returns the index in asks of the first acquire that a grant overtook, or -1 if there is none.
+// overtaken finds the first acquire that a grant overtook, and returns its index in v.asks. It returns -1 if there is
+// none.
 func (v *arrivals) overtaken(g *Grant) int {
 	for v.first < len(v.disturbed) && v.isSettled(v.first, g.OK) {
 		v.first++
@@ -75,8 +76,8 @@ func (v *arrivals) isSettled(i, at int) bool {
 	return v.disturbed[i] <= at || v.t.Waited(&v.t.Asks[v.asks[i]]) <= at
 }
 
-// leavesBehind reports whether, at a grant to a process that no fault affected, another process that asked later still
-// waits.
+// leavesBehind reports whether a grant goes to a process that no fault affected while another process, which asked
+// later, still waits.
 func (v *arrivals) leavesBehind(g *Grant) bool {
 	own, visited := slices.BinarySearch(v.asks[:len(v.disturbed)], g.Ask)
 	if !visited || v.disturbed[own] <= g.OK {
@@ -96,9 +97,8 @@ func (v *arrivals) leavesBehind(g *Grant) bool {
 	return false
 }
 
-// waitsFor reports whether a process was really waiting for the lock when another process got grant g. It was not
-// waiting if its own grant had been decided before g. Nor was it waiting if it gave up its acquire before g or at most
-// the slack after g.
+// waitsFor reports whether a process was still waiting for the lock when another process got grant g. It was not if its
+// own grant had been decided before g, or if it gave up its acquire before g or at most the slack after g.
 func (t *Trace) waitsFor(a *Ask, g *Grant) bool {
 	switch {
 	case a.Grant >= 0:
@@ -174,9 +174,9 @@ type Idle struct {
 	Since, Until history.Time
 }
 
-// LeftFree returns the periods, longer than turn (see history.Order.Turn), in which somebody waited for a lock, nobody
-// held it or acquired it, and no fault was active. A process that a fault that never ends may affect does not count as
-// waiting. LeftFree returns at most the given number of periods, in the order in which they became too long.
+// LeftFree returns the periods, longer than turn (see history.Order.Turn), in which a process waited for a lock, no
+// process held or acquired it, and no fault was active. A process does not count as waiting if a fault that never ends
+// may affect it. LeftFree returns at most the given number of periods, in the order in which they became too long.
 func (t *Trace) LeftFree(turn history.Time, most int) (all []Idle) {
 	waits := t.waits()
 	s := queues{t: t, waits: waits, over: make([]bool, len(waits)), locks: make([]queue, len(t.Locks)),
@@ -210,8 +210,8 @@ type queues struct {
 	cutOff map[history.Process]int // where the first fault without end struck that may affect a process
 }
 
-// waitsAt reports whether, just before the given position, a wait had not ended and its process was not affected by a
-// fault that never ends.
+// waitsAt reports whether, just before the given position, a wait had not ended and no fault that never ends affected
+// its process.
 func (s *queues) waitsAt(n int32, at int) bool {
 	p := s.waits[n].by.process
 	struck, known := s.cutOff[p]
@@ -234,7 +234,7 @@ type queue struct {
 	since   history.Time // the time from which it was reported
 }
 
-// tooLong appends the locks that, at the moment before the given position, had been free for longer than turn (see
+// tooLong appends the locks that, just before the given position, had been free for longer than turn (see
 // history.Order.Turn).
 func (s *queues) tooLong(all []Idle, at int, turn history.Time) []Idle {
 	if s.faults > 0 {

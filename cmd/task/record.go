@@ -13,8 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// The names of the files that explorations and runs of many seeds keep in their folder, so that they can be continued
-// and merged.
+// The names of the files from which explorations and runs of many seeds can be continued and merged.
 const (
 	ExplorationFile = "exploration.json"
 	RunsFile        = "runs.json"
@@ -61,9 +60,9 @@ func ReadResult(dir, file string) (*search.Result, error) {
 // mostRecord is the maximum size of a record, in bytes. Records of large searches take a few MB.
 const mostRecord = 256 << 20
 
-// readRecord reads the file of a record, which another person may have written. It returns an error if the file has
-// more bytes than the given maximum. It never reads much more than that, and reads nothing if the file system says that
-// the file is too large.
+// readRecord reads the file of a record, which another person may have written. It returns an error if the file is
+// larger than the given maximum. In that case it reads little more than the maximum, or nothing if the file system
+// knows the size.
 func readRecord(path string, most int64) (text []byte, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -86,7 +85,7 @@ func readRecord(path string, most int64) (text []byte, err error) {
 }
 
 // ScenarioIn opens the scenario that was run. It uses the scenario in the catalog if that is the one that was run, and
-// otherwise the copy in the folder. The given function returns an error if a scenario is not the one that was run.
+// otherwise the copy in the folder. matches returns an error if a scenario is not the one that was run.
 func ScenarioIn(dir, name string, matches func(*scenarios.Scenario) error) (*scenarios.Scenario, error) {
 	if s, err := scenarios.Named(name); err == nil && matches(s) == nil {
 		return s, nil

@@ -22,8 +22,8 @@ var natures = []struct {
 	{"", checker.NoQuorumLeft, true, "no lock service survives the loss of its quorum"},
 }
 
-// byNature returns the reason why no lock can prevent a finding, and whether this violation is gradual (see natures).
-// The reason is "" if a lock can prevent the finding, or if the scenario explicitly promises the law.
+// byNature explains why no lock can prevent a finding, and reports whether this violation is gradual (see natures). The
+// explanation is "" if a lock can prevent the finding, or if the scenario explicitly promises the law.
 func (b *subject) byNature(f campaign.Finding) (why string, gradual bool) {
 	for _, n := range natures {
 		if (n.law == "" || n.law == f.Law) && n.cause == f.Cause.Kind && (!b.stated || b.promised.Excuses(f.Cause)) {
@@ -109,7 +109,7 @@ func (b *subject) newBreach(base, t *Tried, law checker.Law) *Breach {
 	return list[i]
 }
 
-// knownBreaches returns the ways in which a law is broken under the given faults (on the same servers and on others)
+// knownBreaches returns the ways in which a law is broken under the given faults, on the same servers and on others,
 // and under fresh faults.
 func (b *subject) knownBreaches(t *Tried, law checker.Law) (list []Breach) {
 	var all campaign.Findings

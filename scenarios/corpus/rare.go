@@ -28,19 +28,17 @@ type Rare struct {
 	Struck []Struck     // one for each fault of Plan
 }
 
-// Struck is a fault of a plan. It counts the runs in which the same promise is still broken if another fault replaces
-// this one.
+// Struck is a fault of a plan, with the numbers of runs that still break the same promise if another fault replaces it.
 type Struck struct {
 	Fault nemesis.Fault
-	// Places counts the trials in which the fault was replaced by the same fault at another time. These times are
-	// spread evenly over the run. A fault of one message is moved to other messages, spread evenly over the fault-free
-	// run.
+	// Places counts the trials in which the fault struck at another time. These times are spread evenly over the run. A
+	// fault of one message strikes other messages instead, spread evenly over the fault-free run.
 	Places Tries
 	Drawn  Tries // replacements by faults of the same kind, drawn from the mix
 }
 
-// Tries counts the replacements of a fault: how many were tried, and with how many of them the run broke the same
-// promise, for the same cause, as with the original fault.
+// Tries counts the replacements of a fault: how many were tried, and how many led to the same broken promise for the
+// same cause as the original fault.
 type Tries struct{ Tried, Broke int }
 
 const (
@@ -192,7 +190,7 @@ func (t *striker) drawn(k nemesis.Kind, within time.Duration) (all []nemesis.Fau
 }
 
 // messages returns copies of the fault, each of which strikes a different request or answer of the fault-free run. If
-// there are more than tries such messages, it uses only tries of them, spread evenly.
+// there are too many messages, it uses a limited number of them, spread evenly.
 func (t *striker) messages(f nemesis.Fault, seed uint64) (all []nemesis.Fault, err error) {
 	runner := scenarios.NewRunner(t.scenario)
 	runner.ReportSent(true)

@@ -123,7 +123,7 @@ type consulLock struct {
 // ConsulRetry is how long api.Lock waits between two attempts during a lock delay (DefaultLockRetryTime).
 const ConsulRetry = 5 * time.Second
 
-// These are other constants of api.Lock.
+// Other constants of api.Lock.
 const (
 	lockWaitTime = 15 * time.Second // duration of a blocking query (DefaultLockWaitTime)
 	sessionName  = "Consul API Lock"

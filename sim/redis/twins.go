@@ -78,7 +78,7 @@ const (
 	owned
 )
 
-// compareValue compares the value of a key as `redis.call("get", KEYS[1]) == ARGV[1]` does.
+// compareValue compares the value of a key like `redis.call("get", KEYS[1]) == ARGV[1]`.
 func compareValue(d *store.Data, keys, argv []string) (*store.Entry, compared) {
 	if len(keys) == 0 || len(argv) == 0 {
 		return nil, declined

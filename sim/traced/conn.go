@@ -39,8 +39,8 @@ type Conn struct {
 	options  map[optionName][]byte
 }
 
-// Process returns the first process of the family that opened the connection. This is the process that the machine was
-// told to start, although the connection may belong to a process that this process has started.
+// Process returns the first process of the family that opened the connection. The machine was told to start this
+// process. The connection may belong to a process that it has started itself.
 func (c *Conn) Process() *Process { return c.p.first }
 
 // listen creates the socket to which the sockets of processes are connected.
@@ -296,8 +296,8 @@ func (c *Conn) Reset() {
 	}
 }
 
-// look finds out which connections a process has closed, and writes delivered data for which the sockets previously had
-// no room.
+// look finds out which connections a process has closed. It also writes data that was delivered when the sockets had no
+// room for it.
 func (p *Process) look() {
 	p.lookAtSpecial()
 	if len(p.conns) == 0 {
@@ -441,7 +441,7 @@ func (t *thread) getpeername() outcome {
 }
 
 // shutdown checks a thread's request to shut down a connection, and lets the kernel execute it. If the process can no
-// longer write, the machine treats the connection as closed, because a server closes the connection when a client has
+// longer write, the machine treats the connection as closed, because servers close a connection when the client has
 // sent everything.
 func (t *thread) shutdown() outcome {
 	c := t.connOf()

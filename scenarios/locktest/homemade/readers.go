@@ -2,8 +2,8 @@ package homemade
 
 // This file defines locks that several readers, or one writer, may hold at the same time.
 
-// takeReader and giveReader use a hash. It has a field "mode", which every holder sets, and for each holder a field
-// with the end of its lease.
+// takeReader and giveReader use a hash. Every holder sets the field "mode", and has a field of its own with the end of
+// its lease.
 var (
 	takeReader = script(`
 local t = redis.call('time')

@@ -1,10 +1,10 @@
 // Command client-go is a client for Fencepost's runs in real time and in virtual time. It uses the leader election of
 // Kubernetes to guard a read and a write of the protected resource.
 //
-// It uses the default settings of kube-controller-manager. With the argument "fenced" each section has a fencing token,
-// leaseTransitions plus one. With "releases" the leader gives the lease up when its section ends, or when it could not
-// renew the lease (ReleaseOnCancel); otherwise its lease must expire. With "patient" a request has no timeout of its
-// own, as in a rest.Config that sets none; otherwise its timeout is half the renew deadline, as in
+// It uses the default settings of kube-controller-manager. With the argument "fenced", each section has a fencing
+// token, leaseTransitions plus one. With "releases", the leader gives the lease up when its section ends, or when it
+// could not renew the lease (ReleaseOnCancel); otherwise its lease must expire. With "patient", a request has no
+// timeout of its own, as in a rest.Config that sets none; otherwise its timeout is half the renew deadline, as in
 // kube-controller-manager.
 package main
 
@@ -120,8 +120,8 @@ func section(say func(...any) any, leases coordination.LeasesGetter, identity st
 	say("FENCEPOST", "RELEASED", name, identity)
 }
 
-// leads waits for the number of milliseconds in an environment variable, and reports whether the client is still the
-// leader after that. If the client loses the lead before that, leads returns false immediately.
+// leads waits for the number of milliseconds in an environment variable, and reports whether the client is then still
+// the leader. If the client loses the lead during the wait, leads returns false immediately.
 func leads(stopped <-chan struct{}, variable string) bool {
 	n, err := strconv.Atoi(env(variable))
 	if err != nil {
