@@ -12,10 +12,10 @@ import (
 const moreAsks = 3
 
 // prober makes the probe acquire the locks. The probe is a client that checks, at the end of a run, that each lock can
-// still be acquired. An acquire is repeated if its result says nothing about the lock. This is the case if a fault
-// struck after the probe had acquired a lock. It is also the case if the probe waited for too long and one of its own
-// messages was in the slow tail of the network's delays. The last acquire waits as long as necessary, because a network
-// that delays everything is a genuine reason for a long wait.
+// still be acquired. An acquire is repeated if its result says nothing about the lock, because a fault struck after the
+// probe had acquired a lock, or because the probe waited for too long while one of its own messages was in the slow
+// tail of the network's delays. The last acquire waits as long as necessary, because a network that delays everything
+// is a genuine reason for a long wait.
 type prober struct {
 	*Runner
 	client *client
@@ -27,7 +27,7 @@ type prober struct {
 }
 
 // runProbe adds the probe and runs the simulation until the probe has acquired the locks. The probe behaves as if the
-// first client asked for the lock once more. It has that client's clocks, even if they are wrong by then. runProbe
+// first client asked for the lock once more. It has that client's clocks, even if they are wrong at that time. runProbe
 // reports whether the time limit was reached.
 func (r *Runner) runProbe(over func() bool) (limited bool) {
 	w := r.world
@@ -81,7 +81,7 @@ func (r *Runner) newProbe(library *locks.Library) *client {
 	return newClient(&c, r.scenario.Resource, library)
 }
 
-// lease returns the time after which a lock is certainly free if no client sends requests: one TTL and a millisecond.
+// lease returns the time after which a lock must be free if no client sends requests: one TTL and a millisecond.
 func (r *Runner) lease() time.Duration { return r.header.TTL.Duration() + time.Millisecond }
 
 // outdated reports whether a fault struck or ended after the probe acquired a lock in its current cycle. In this case
@@ -97,9 +97,9 @@ func (p *prober) outdated() bool {
 	return false
 }
 
-// delayed records that one of the probe's messages was in the slow tail of the network's delays. It ignores the message
-// if the probe had already waited for too long, because then the message is not the reason. It makes the probe check
-// its waiting time in a separate event, because the probe may be sending the message at this moment.
+// delayed records that one of the probe's messages was in the slow tail of the network's delays. If the probe has
+// already waited for too long, the message is not the reason, and delayed ignores it. The probe checks its waiting time
+// in a separate event, because it may be sending the message at this moment.
 func (p *prober) delayed(from, to sim.ProcessID) {
 	if p.late || from != history.Probe && to != history.Probe {
 		return
@@ -141,7 +141,7 @@ func (p *prober) waiting() *history.Event {
 }
 
 // giveUp ends an acquire of the probe. The probe then waits until everything that it has sent must have arrived, and
-// repeats its request. On a new connection, a message takes up to three one-way delays.
+// repeats its request. On a new connection, it may take up to three one-way delays until a message arrives.
 func (p *prober) giveUp(call history.Event) {
 	call.Type, call.Why = history.Fail, history.AcquireTimeout
 	p.world.Record(history.Probe, call)

@@ -20,7 +20,7 @@ type Part struct {
 // Merge combines the histories of several machines into one, in the order of their times. Events of the same part keep
 // their order. For each process, the merged header contains the maximum error of its clock and the time at which its
 // recording ended. A single part is returned as it is. If there are several parts, their events are moved into the new
-// history, and the parts must not be used afterwards.
+// history, and the parts must not be used afterward.
 //
 // Merge returns an error in four cases: a part does not state the error of its clock; two parts contain the same
 // process or attempt; only some parts state when their time begins; or the headers contradict each other.
@@ -68,9 +68,9 @@ func Merge(parts []Part) (*history.History, error) {
 	return out, nil
 }
 
-// knows adds what a part says about the processes that it records: the maximum errors of their clocks, and the times at
-// which their records ended. The record of a process ends at the end given in the header or at the last event,
-// whichever is later. If the file is truncated, it ends at the last event.
+// knows adds to a header what a part says about the processes that it records: the maximum errors of their clocks, and
+// the times at which their records end. The record of a process ends at the end given in the part's header or at the
+// last event, whichever is later. If the file is truncated, it ends at the last event.
 func (p *Part) knows(to *history.Header) {
 	h, shift := p.History, p.shift(to.Start)
 	end := -history.Never
@@ -119,8 +119,8 @@ func (p *Part) mergeable(first *Part) error {
 	return nil
 }
 
-// longest returns the longest TTL that two headers give for each client. It omits clients for which this is the greater
-// of the headers' own TTLs (the field TTL).
+// longest returns, for each client, the longest TTL that the two headers give. It omits clients whose longest TTL is
+// the greater of the headers' default TTLs (the field TTL).
 func longest(a, b *history.Header) map[history.Process]history.Time {
 	of := map[history.Process]history.Time{}
 	for _, h := range []*history.Header{a, b} {
@@ -132,7 +132,8 @@ func longest(a, b *history.Header) map[history.Process]history.Time {
 	return of
 }
 
-// mergeHeader merges the header of part p into the header to. The argument first says whether this is the first part.
+// mergeHeader merges the header of part p into another header. If p is the first part, its header replaces the other
+// one.
 func mergeHeader(to *history.Header, p *Part, first bool) error {
 	h, before := p.History.Header, *to
 	if first {
@@ -191,8 +192,8 @@ func union[T comparable](a, b []T) []T {
 }
 
 // inOrder returns the events of all parts in the order of their times, measured from start. If times are equal, the
-// earlier part comes first. If the clock of a part jumped backward, its events keep their order nevertheless. The
-// events are moved in place if the parts already follow one another in memory. Otherwise they are copied first.
+// earlier part comes first. The events of a part keep their order, even if its clock jumped backward. The events are
+// moved in place if the parts already follow one another in memory. Otherwise they are copied first.
 func inOrder(parts []Part, start int64) []history.Event {
 	type queue struct {
 		at   history.Time // the time that the queue's next event is sorted by

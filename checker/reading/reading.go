@@ -19,14 +19,14 @@ type removed struct {
 }
 
 // prepare prepares h for the laws: it interprets failed releases as the header's Reading says, and removes nested
-// acquires if the header says that acquires nest. It does not change h. The remaining events keep their index.
+// acquires if the header says that acquires nest. It does not change h. The remaining events keep their indexes.
 //
 // Under history.Strict, a release that failed released nothing: its call and its return are removed. A release with an
 // unknown outcome may have released the lock, so it ends the section when it is called, as under history.Default.
 //
-// The nested acquires of an owner are removed, and so are as many of its releases. A nested acquire that has a lease
-// becomes an extension. The owner is the attempt, or the process if no attempt is named. An exclusive acquire during a
-// shared hold is not nested.
+// The nested acquires of an owner are removed, together with the same number of its releases. A nested acquire that has
+// a lease becomes an extension. The owner is the attempt, or the process if no attempt is named. An exclusive acquire
+// during a shared hold is not nested.
 func prepare(h *history.History) (*history.History, removed) {
 	n := nesting{events: h.Events, drop: map[int]bool{}, becomes: map[int]history.F{}, tasks: map[taskName]*task{}}
 	var left removed
@@ -65,14 +65,14 @@ type task struct {
 	holds    []hold
 }
 
-// hold is a lock held by one owner. The field times is the number of times that the owner has acquired it.
+// hold is a lock held by one owner, with the number of times that the owner has acquired it.
 type hold struct {
 	attempt history.Attempt
 	shared  bool
 	times   int
 }
 
-// nesting visits the events and records which of them are dropped and which change their function.
+// nesting visits the events, and records which of them are dropped and which become other events.
 type nesting struct {
 	events  []history.Event
 	drop    map[int]bool
@@ -113,8 +113,8 @@ func (n *nesting) failed() (count int) {
 	return count
 }
 
-// called finds the call that belongs to the return e, and removes it from the list. It prefers the call of the same
-// attempt. Otherwise it takes the oldest call, but only if either this call or e names no attempt. It returns -1 if
+// called finds the call that belongs to the return e, and removes it from the list. This is the call of the same
+// attempt or, if there is none, the oldest call for which either the call or e names no attempt. called returns -1 if
 // there is no such call.
 func (n *nesting) called(list *[]int, e *history.Event) int {
 	found := -1

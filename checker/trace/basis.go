@@ -12,7 +12,7 @@ type worker struct {
 	of   history.Attempt
 }
 
-// Basis is the value that a write was computed from.
+// Basis is the value from which a write was computed.
 type Basis struct {
 	known bool
 	Value string
@@ -30,7 +30,8 @@ type knowledge struct {
 	received Basis // the last read that returned, or a write that was confirmed after it
 	reading  int   // position of the call of the unfinished read; -1 if there is none
 	calls    []call
-	// for each value, the index in calls of the last call that wrote that value, among the first "entered" calls
+	// maps each value to the index of the last call that wrote it; contains only the first calls, up to the number
+	// entered
 	latest  map[string]int
 	entered int
 }
@@ -41,7 +42,7 @@ type call struct {
 	on    Basis
 }
 
-// bases holds, for each worker, the value of the data that it knows and bases its next write on.
+// bases holds, for each worker, the value of the data that it knows and from which it computes its next write.
 type bases struct {
 	number map[worker]int32
 	known  []knowledge

@@ -82,7 +82,6 @@ func (j *playJob) run(out io.Writer) error {
 	return s.Serve(ctx)
 }
 
-// write writes the page as files.
 func (j *playJob) write(ctx context.Context, start play.State, out io.Writer) error {
 	defer j.Close()
 	if err := j.Open("play"); err != nil {
@@ -105,7 +104,7 @@ func (j *playJob) write(ctx context.Context, start play.State, out io.Writer) er
 	return j.Files.Finish()
 }
 
-// start returns the state in which the page begins.
+// start returns the initial state of the page.
 func (j *playJob) start() (play.State, error) {
 	s, err := task.Open(j.target)
 	if err == nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// canvas is what a diagram is drawn on. All positions and lengths are in points (1/72 inch).
+// canvas is the surface on which a diagram is drawn. All positions and lengths are in points (1/72 inch).
 type canvas interface {
 	polygon(i Ink, points ...Point)
 	line(s Style, points ...Point)
@@ -27,7 +27,7 @@ const (
 	padding   = 8.0  // distance between the area and a tick
 	tickEnd   = padding + 6
 	tickLabel = tickEnd + 3
-	// The minimum distance between ticks, on a horizontal and on a vertical axis, in points.
+	// The minimum distance between the ticks of a horizontal and of a vertical axis.
 	tickWidth, tickHeight = 45.0, 24.0
 )
 

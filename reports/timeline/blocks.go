@@ -18,8 +18,7 @@ type Timeline struct {
 	leftOut []string
 }
 
-// New returns a timeline. The function arrange returns the timeline's lanes. arrange is called once, when the timeline
-// is first shown.
+// New returns a timeline. It calls arrange for the timeline's lanes once, when the timeline is first shown.
 func New(arrange func() *Lanes) *Timeline { return &Timeline{lanes: sync.OnceValue(arrange)} }
 
 // Text draws the history with time running downward.
@@ -47,8 +46,8 @@ type Story struct {
 	timeline *Timeline
 }
 
-// Text writes the explanation, the remedy and the witness. It also says whether the law was violated when a single
-// fault was left out.
+// Text writes the explanation, the remedy and the witness. It also says whether the law was still violated without each
+// of the faults.
 func (s Story) Text(p *text.Writer) {
 	alone := s.Judges.Alone()
 	if alone != "" {
@@ -94,8 +93,7 @@ func (s Story) witness() html.Part {
 		}))
 }
 
-// numbers gives each event of any witness a number, in the order of the history. The keys are the positions of the
-// events.
+// numbers gives each witness event a number, in the order of the history. The keys are the positions of the events.
 func (l *Lanes) numbers() map[int]int {
 	all := map[int]int{}
 	for i, pos := range slices.Sorted(maps.Keys(l.witness)) {

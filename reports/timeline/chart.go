@@ -11,7 +11,7 @@ import (
 
 // chart is the picture of a page. Time runs to the right, and the lanes are stacked vertically. Every horizontal
 // position is computed from an instant of true time: first here, for the page as first shown, and again by the page's
-// script when the reader zooms.
+// script when the user zooms.
 type chart struct {
 	Width, Height int
 	Left, Right   int // the left and the right edge of the plot
@@ -184,7 +184,8 @@ func (l *Lanes) fewer(numbers map[int]int) *Lanes {
 	return &few
 }
 
-// firstLanes returns at most mostLanes elements of a list, in the order of the list. It prefers the wanted elements.
+// firstLanes returns at most mostLanes elements of a list, in the order of the list. Elements for which wanted returns
+// true take precedence.
 func firstLanes[T any](list []T, wanted func(*T) bool) (few []T) {
 	room := mostLanes
 	for i := range list {

@@ -108,7 +108,7 @@ func (b *subject) expectations(doc *format.Document) (list []edit, err error) {
 	return list, nil
 }
 
-// expectation returns the edits that adapt the expectation for one law to the outcomes in seen. missed is set if some
+// expectation returns the edits that adapt the expectation for one law to the outcomes in seen. missed is set if any
 // run did not meet the expectation. An expectation that was met is kept. A law that the file does not name needs an
 // expectation only if it is broken.
 func (b *subject) expectation(law checker.Law, seen map[string]bool, missed bool) []edit {

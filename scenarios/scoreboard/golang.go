@@ -147,8 +147,8 @@ func promiseOf(promises []goPromise, name string) *goPromise {
 	return best
 }
 
-// module returns the last element of the module path with which the text version begins. It skips a major version such
-// as "v2".
+// module returns the last element of the module path at the beginning of version. It skips a major version such as
+// "v2".
 func module(version string) string {
 	name, rest, _ := strings.Cut(version, " ")
 	parts := strings.Split(name, "/")

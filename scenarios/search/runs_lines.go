@@ -31,7 +31,7 @@ func (all runsLines) expected() (lines []single.ExpectLine) {
 	return lines
 }
 
-// assess returns how the table of laws assesses the result for a law.
+// assess returns the assessment of a law for the table of laws.
 func (all runsLines) assess(law campaign.Law) campaign.Assessment {
 	l := &all[slices.IndexFunc(all, func(l runsLine) bool { return l.Name == string(law.Law) })]
 	is := campaign.Assessment{Result: l.Standing.Mark()}
@@ -105,7 +105,7 @@ func (r *RunsReport) causes(law checker.Law, of string) string {
 	return strings.Join(ways, "; ")
 }
 
-// suite returns one test case per law, one per metric that the scenario names, and one for each reason why the result
+// suite returns one test case for each law, for each metric that the scenario names, and for each reason why the result
 // is undecided.
 func (r *RunsReport) suite(title *document.Title, lines runsLines) document.Suite {
 	s := document.Suite{Name: "run " + r.Scenario, Verdict: title.Verdict, Headline: title.Headline, Note: r.idle(),

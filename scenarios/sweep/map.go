@@ -69,7 +69,7 @@ func (m *Map) HTML(p *html.Writer) {
 		html.El("div", html.Class("diagram narrow"), html.Raw(m.diagram(true).OnPage(317, 317))), html.Newline)
 }
 
-// titled returns the diagram with a heading that contains the information that a page shows around the diagram.
+// titled returns the diagram with a heading. The heading contains what a page shows around the diagram.
 func (m *Map) titled() *plot.Diagram {
 	d := m.diagram(false)
 	d.Title = m.Scenario + ": " + string(m.Law.Law)
@@ -203,10 +203,9 @@ func (m *Map) cells(d *plot.Diagram) {
 	}
 }
 
-// bands colors the line of the grid with the given index, which lies along an ordered axis. It also draws the edges of
-// this line and the limits that the assertions' conditions set. On a strip the line spans the whole height. On a map it
-// spans the row or column of its value on the other axis. The border between two tried values is drawn halfway between
-// them.
+// bands colors one line of the grid, which lies along an ordered axis. It also draws the line's edges and the limits
+// that the assertions' conditions set. On a strip the line spans the whole height. On a map it spans the row or column
+// of its value on the other axis. The border between two tried values is halfway between them.
 func (m *Map) bands(d *plot.Diagram, row int) {
 	l := &m.Law.Lines[row]
 	a, lo, hi := &m.Axes[l.Axis], float64(row)-.42, float64(row)+.42

@@ -67,7 +67,7 @@ func (d *Data) Revive() {
 	d.reviveFields()
 }
 
-// show makes a hidden key visible without recording that. The caller must remove the key from d.hidden.
+// show makes a hidden key visible without recording the change. The caller must remove the key from d.hidden.
 func (d *Data) show(h *hiddenKey) {
 	d.Quietly(func() {
 		for _, e := range h.Remake(nil) {
