@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// afterRelease lists events that may happen after client-1 has called its release. The field late says how many seconds
-// after the previous event each event happens; by default, it is one second.
+// afterRelease lists events that may happen after client-1 has called its release. Each event happens one second after
+// the previous one, unless its field late gives another number of seconds.
 var afterRelease = []history.Event{
 	{Process: "client-1", Type: history.OK, F: history.Release, Attempt: "client-1/1"},
 	{Process: "client-1", Type: history.Fail, F: history.Release, Attempt: "client-1/1"},

@@ -78,7 +78,7 @@ func (x *attacker) gets(script string, args ...string) string {
 	return string(text)
 }
 
-// These programs let the attacker use a port. The first sends a text over TLS without checking the server's
+// These programs let the attacker use a port. The first sends a string over TLS without checking the server's
 // certificate. The second makes an HTTP request. The third occupies a port and prints what it receives.
 const (
 	speaks = `python3 -c '
@@ -233,7 +233,7 @@ func TestAnotherUserDoesNotPlay(t *testing.T) {
 }
 
 // takesThePort makes the attacker listen on the port of a server that was killed. A worker that waits for that server,
-// a new worker and a report must send no secret there.
+// a new worker and a report must not send any secret to the attacker.
 func (x *attacker) takesThePort(k *killed, port, token string) {
 	x.t.Helper()
 	kill(k.server)

@@ -80,7 +80,6 @@ func (a *assembly) skeleton() {
 	}
 }
 
-// begin starts the document with the given lines.
 func (a *assembly) begin(lines []string) {
 	text := strings.Join(lines, "\n") + "\n"
 	var err error
@@ -92,7 +91,7 @@ func (a *assembly) begin(lines []string) {
 	}
 }
 
-// share returns the given percentage of the TTL, as text.
+// share formats the given percentage of the TTL.
 func (a *assembly) share(percent int) string {
 	return format.DurationText(int64((a.ttl * time.Duration(percent) / 100).Truncate(time.Millisecond)))
 }
@@ -207,8 +206,8 @@ func (a *assembly) plan() nemesis.Plan {
 	}
 }
 
-// fault returns one fault. It is either aimed at one of the events, or a decoy that strikes any process at any time.
-// The result is empty if no attempt produces a fault that the scenario accepts.
+// fault returns one fault: either one that is aimed at one of the events, or a decoy that strikes any process at any
+// time. The list is empty if the scenario accepts none of the faults that were tried.
 func (a *assembly) fault(names nemesis.Names, events []history.Event, sent []nemesis.Sent, aimed bool) []nemesis.Fault {
 	everybody := slices.Concat(names.Clients, names.Servers(), []sim.ProcessID{names.Resource})
 	for range 200 {
@@ -287,9 +286,9 @@ func (a *assembly) fault(names nemesis.Names, events []history.Event, sent []nem
 	return nil
 }
 
-// assembledStories calls visit for violations in assembled scenarios, until visit returns false. The argument from is
-// the seed of the first scenario. At most perCause violations are passed for each pair of law and cause, so that rare
-// pairs count as much as frequent ones.
+// assembledStories calls visit for violations in assembled scenarios, until visit returns false. The first scenario has
+// the seed from. At most perCause violations are passed for each pair of law and cause, so that rare pairs count as
+// much as frequent ones.
 func assembledStories(t testing.TB, from uint64, perCause int, visit func(*claims.Story) bool) {
 	t.Helper()
 	seen := map[string]int{}

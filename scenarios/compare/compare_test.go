@@ -31,7 +31,6 @@ func fewSeeds() int {
 var compareOnce = sync.OnceValues(
 	func() (*Comparison, error) { return Locks(context.Background(), Options{Runs: fewSeeds()}) })
 
-// valueOf returns the value of the figure with the given key.
 func (t *Timing) valueOf(key string) float64 {
 	for i := range figures {
 		if figures[i].key == key && t.values != nil {
@@ -183,7 +182,8 @@ func TestACarefulHolderSurvivesAPartition(t *testing.T) {
 }
 
 // TestWhoGoesOnWhenServersAreGoneForGood checks which locks survive the permanent loss of servers. Redlock continues
-// without a minority of its servers. A single Redis has no spare server. No lock continues without a majority.
+// without a minority of its servers. A lock on a single Redis server has no spare. No lock continues without a
+// majority.
 func TestWhoGoesOnWhenServersAreGoneForGood(t *testing.T) {
 	always, never := campaign.Counts{Holds: fewSeeds()}, campaign.Counts{Violated: fewSeeds()}
 	for _, row := range comparison(t).Locks {
@@ -223,8 +223,8 @@ func TestEveryProtocolIsCompared(t *testing.T) {
 	}
 }
 
-// TestFsyncAlwaysCostsRedlockItsSpeed checks that acquiring a Redlock takes longer if its servers fsync before each
-// answer: one fsync for each server.
+// TestFsyncAlwaysCostsRedlockItsSpeed checks that acquiring a lock with Redlock takes longer if its servers fsync
+// before each answer: one fsync for each server.
 func TestFsyncAlwaysCostsRedlockItsSpeed(t *testing.T) {
 	p50 := map[string]time.Duration{}
 	for _, row := range comparison(t).Locks {

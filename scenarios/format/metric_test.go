@@ -60,7 +60,6 @@ func TestFormatDocumentIsComplete(t *testing.T) {
 	}
 }
 
-// readLaw reads the expectation for one law.
 func readLaw(t *testing.T, text string) Law {
 	t.Helper()
 	r, body, err := Read("f.yaml", []byte("ownership: "+text+"\n"))

@@ -82,7 +82,7 @@ func goTest(t *testing.T, folder string, args ...string) (text string, failed bo
 	return string(out), err != nil
 }
 
-// TestFlags: the flags of go test work, and the commands that are printed with a failure reproduce it.
+// TestFlags checks that the flags of go test work, and that the commands printed with a failure reproduce it.
 func TestFlags(t *testing.T) {
 	if os.Getenv(asked) != "" || os.Getenv(environment) != "" {
 		return
@@ -144,8 +144,8 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// TestTheTimeThatTimeoutGivesEndsTheRuns: the runs end some time before -timeout would end the test, so that the test
-// can still report.
+// TestTheTimeThatTimeoutGivesEndsTheRuns checks that the runs end some time before -timeout would end the test, so that
+// the test can still report.
 func TestTheTimeThatTimeoutGivesEndsTheRuns(t *testing.T) {
 	over := time.Now().Add(-time.Second)
 	p := examine(t, Config{New: newPlain, Seeds: 5, SkipTrial: true, deadline: &over})
@@ -162,7 +162,7 @@ func TestTheTimeThatTimeoutGivesEndsTheRuns(t *testing.T) {
 	}
 }
 
-// TestTestsAtTheSameTime: tests that run in parallel perform the same runs as a test that runs alone.
+// TestTestsAtTheSameTime checks that tests that run in parallel perform the same runs as a test that runs alone.
 func TestTestsAtTheSameTime(t *testing.T) {
 	for _, name := range []string{"one", "two", "three"} {
 		t.Run(name, func(t *testing.T) {
@@ -184,7 +184,7 @@ func TestTestsAtTheSameTime(t *testing.T) {
 	}
 }
 
-// TestCoverageCountsTheProcessesOfTheRuns: code that runs only in worker processes counts as covered.
+// TestCoverageCountsTheProcessesOfTheRuns checks that code that runs only in worker processes counts as covered.
 func TestCoverageCountsTheProcessesOfTheRuns(t *testing.T) {
 	testkit.FullOnly(t) // builds a test binary with coverage
 	if os.Getenv(environment) != "" {

@@ -34,8 +34,8 @@ func TestASpinIsReportedOnWhicheverThreadItRuns(t *testing.T) {
 	}
 }
 
-// TestARunThatRestsIsNotWaitedFor: a run that does nothing is ended after a short time, because nothing in a run waits
-// for real time.
+// TestARunThatRestsIsNotWaitedFor checks that a run that does nothing is ended after a short time, because nothing in a
+// run waits for real time.
 func TestARunThatRestsIsNotWaitedFor(t *testing.T) {
 	p := examine(t, Config{New: making(func(c *Client) Lock {
 		return &wrong{plain{c: c, ttl: 8 * time.Second}, func(context.Context) error { <-outside; return nil }}

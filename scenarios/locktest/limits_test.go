@@ -69,7 +69,7 @@ func joined(parts ...[]history.Event) (all []history.Event) {
 }
 
 // TestLimitsAreNoFaultsOfTheLock tests each reason why no lock with a lease could have kept a law (see limit). For each
-// reason, it also tests the most similar history in which the lock or its user is to blame.
+// reason, it also tests a similar history in which the lock or its user is to blame.
 func TestLimitsAreNoFaultsOfTheLock(t *testing.T) {
 	expire := fault(3e9, "expire session of client-1 at 3s")
 	delay := fault(15e8, "delay client-1 -> resource by 12s at 1500ms for 1s")
@@ -201,8 +201,8 @@ func TestLimitsAreNoFaultsOfTheLock(t *testing.T) {
 }
 
 // No lease can prevent a violation that follows a pause, or one caused by a write that the client sent while it still
-// held the lock. If a lock is sound, the report says this of every violation. If all clients can hold the lock at once,
-// the first violation in the report on the same plan is blamed on the lock itself.
+// held the lock. For a sound lock, the report says this of every violation. For a lock that all clients can hold at
+// once, under the same plan, the report blames the first violation on the lock itself.
 func TestWhatNoLockSurvivesIsSaidFirst(t *testing.T) {
 	for limit, plan := range map[limit]string{pauses: "pause client-1 for 12s after acquired",
 		messages: "delay message 2 of client-1 -> resource by 15s"} {

@@ -106,8 +106,8 @@ func made(lock, unlock func(ctx context.Context, l *trying) error) constructor {
 	return making(func(c *Client) Lock { return &trying{plain{c: c, ttl: 8 * time.Second}, lock, unlock} })
 }
 
-// TestTheTrialRun: the first line of the trial's report names the problem of a faulty lock. For a sound lock there is
-// no report.
+// TestTheTrialRun checks that the first line of the trial's report names the problem of a faulty lock, and that there
+// is no report for a sound lock.
 func TestTheTrialRun(t *testing.T) {
 	for name, test := range map[string]struct {
 		Config
@@ -296,8 +296,8 @@ func lasting(ttl time.Duration) constructor {
 	return making(func(c *Client) Lock { return &plain{c: c, ttl: ttl} })
 }
 
-// outliving makes a lock whose holder relies on it for eight seconds, while its key expires much later unless it is
-// deleted. A lock in a sorted set whose scores are the ends of leases behaves like this.
+// outliving makes a lock whose holder relies on it for eight seconds. The key expires much later, unless it is deleted.
+// A lock in a sorted set whose scores are the ends of leases behaves like this.
 func outliving(c *Client) (Lock, error) {
 	return &trying{plain: plain{c: c, ttl: time.Minute}, lock: func(ctx context.Context, l *trying) error {
 		err := l.plain.Lock(ctx)
@@ -309,7 +309,7 @@ func outliving(c *Client) (Lock, error) {
 // TestRunTrialIsATestOfItsOwn checks that RunTrial passes for a sound lock.
 func TestRunTrialIsATestOfItsOwn(t *testing.T) { RunTrial(t, Config{New: newPlain}) }
 
-// TestARunWithoutFaults: a plan that is empty but not nil stands for a run without faults.
+// TestARunWithoutFaults checks that a plan that is empty but not nil stands for a run without faults.
 func TestARunWithoutFaults(t *testing.T) {
 	r, ok := Explore(t, Config{New: newPlain, Plan: []string{}, Seeds: 4,
 		Laws: checker.Laws})
@@ -318,7 +318,6 @@ func TestARunWithoutFaults(t *testing.T) {
 	}
 }
 
-// TestNoSeedIsRunAfterATrialThatFailed: if the trial run fails, no seed is run.
 func TestNoSeedIsRunAfterATrialThatFailed(t *testing.T) {
 	for skipTrial, want := range map[bool]int{false: 0, true: 3} {
 		t.Run(fmt.Sprint(skipTrial), func(t *testing.T) {
@@ -335,8 +334,8 @@ type sharer struct{ *plain }
 
 func (sharer) Shared() bool { return true }
 
-// TestASemaphoreHasNoSharedHolds: a lock with several permits must not be a Sharer, and its scenario must not ask for
-// shared holds. The error says what to do.
+// TestASemaphoreHasNoSharedHolds checks that a lock with several permits must not be a Sharer, and that its scenario
+// must not ask for shared holds. The error says what to do.
 func TestASemaphoreHasNoSharedHolds(t *testing.T) {
 	p := examine(t, Config{Permits: 2, Seeds: 1, New: making(func(c *Client) Lock {
 		return sharer{&plain{c: c, ttl: 8 * time.Second}}
@@ -354,7 +353,7 @@ func TestASemaphoreHasNoSharedHolds(t *testing.T) {
 	}
 }
 
-// TestWhatIsWrongWithAConfigIsSaidOfItsField: the message about an error in a Config names the field.
+// TestWhatIsWrongWithAConfigIsSaidOfItsField checks that the message about an error in a Config names the field.
 func TestWhatIsWrongWithAConfigIsSaidOfItsField(t *testing.T) {
 	for want, c := range map[string]Config{
 		`Config.Faults: unknown key "paus" in mix.weights: did you mean pause or client pause?`: {Faults: Faults{"paus"}},
@@ -382,9 +381,9 @@ func TestWhatIsWrongWithAConfigIsSaidOfItsField(t *testing.T) {
 	}
 }
 
-// TestFindingsAreListedByRank: failures of the lock's code come first, then changes to another client's keys, then
-// violations of the other laws, and finally violations that no lease can prevent. Each entry shows the number of runs
-// in which it occurred.
+// TestFindingsAreListedByRank checks the order of findings: failures of the lock's code come first, then changes to
+// another client's keys, then violations of the other laws, and finally violations that no lease can prevent. Each
+// entry shows the number of runs in which it occurred.
 func TestFindingsAreListedByRank(t *testing.T) {
 	cause := func(k checker.CauseKind) checker.Cause { return checker.Cause{Kind: k} }
 	p := &parent{t: t, config: &Config{IgnoredGoroutines: []string{"known"}}}
@@ -415,8 +414,8 @@ violations that no lock with a lease can prevent
 	}
 }
 
-// TestAMutexThatStopsARunEndsTheRuns: if a wait for a mutex stops virtual time in a run, all runs end, unless
-// IgnoredGoroutines names the function. Otherwise, every later run would come to a standstill too.
+// TestAMutexThatStopsARunEndsTheRuns checks that all runs end if a wait for a mutex stops virtual time in one of them,
+// unless IgnoredGoroutines names the function. Otherwise, every later run would come to a standstill too.
 func TestAMutexThatStopsARunEndsTheRuns(t *testing.T) {
 	for failure, stops := range map[string]bool{
 		remote.Standstill + ": pubsub waits (sync.Mutex.Lock)": true,
@@ -433,7 +432,7 @@ func TestAMutexThatStopsARunEndsTheRuns(t *testing.T) {
 	}
 }
 
-// TestOneIsSingular: a count of 1 is followed by a singular noun. No period comes before a comma.
+// TestOneIsSingular checks that a count of 1 is followed by a singular noun, and that no period comes before a comma.
 func TestOneIsSingular(t *testing.T) {
 	outcomes := make([]checker.Outcome, len(checker.Laws))
 	wrong := regexp.MustCompile(`\b1 (runs|places|schedules|faults|goroutines|seeds)\b|\.,`)
@@ -452,8 +451,8 @@ func TestOneIsSingular(t *testing.T) {
 	}
 }
 
-// TestALawThatNoRunDecidesSaysWhy: if the work takes longer than the limit of a run, the summary says so for each law
-// that is undecided because of it.
+// TestALawThatNoRunDecidesSaysWhy checks that, if the work takes longer than the limit of a run, the summary says so
+// for each law that is undecided because of it.
 func TestALawThatNoRunDecidesSaysWhy(t *testing.T) {
 	p := examine(t, Config{New: making(func(c *Client) Lock { return &plain{c: c, ttl: 30 * time.Second} }),
 		Plan: []string{noEffect}, Seeds: 2, TTL: 30 * time.Second, Hold: 25 * time.Second, Cycles: 3})
@@ -468,9 +467,9 @@ func TestALawThatNoRunDecidesSaysWhy(t *testing.T) {
 	}
 }
 
-// TestWorkThatOutlivesALeaseThatNobodyRenewsIsMentioned: if the work outlives a lease that no request renews, the
-// summary says so. LeaseLaws does not promise mutual exclusion, and with SkipTrial nothing else shows that the lock
-// never renews its lease.
+// TestWorkThatOutlivesALeaseThatNobodyRenewsIsMentioned checks that the summary says so if the work outlives a lease
+// that no request renews. LeaseLaws does not promise mutual exclusion, and with SkipTrial nothing else shows that the
+// lock never renews its lease.
 func TestWorkThatOutlivesALeaseThatNobodyRenewsIsMentioned(t *testing.T) {
 	for _, test := range []struct {
 		hold      time.Duration
@@ -492,7 +491,7 @@ func TestWorkThatOutlivesALeaseThatNobodyRenewsIsMentioned(t *testing.T) {
 	}
 }
 
-// TestWhereAllHoldsTenLinesSaySo: if all laws hold, the summary is only ten lines long.
+// TestWhereAllHoldsTenLinesSaySo checks that the summary is only ten lines long if all laws hold.
 func TestWhereAllHoldsTenLinesSaySo(t *testing.T) {
 	p := examine(t, Config{New: newPlain, Plan: []string{noEffect}, Seeds: 2})
 	if p == nil {

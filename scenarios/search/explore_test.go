@@ -41,7 +41,7 @@ func parsed(t testing.TB, text string) *scenarios.Scenario {
 }
 
 // explored performs a whole exploration. It returns the result after encoding and decoding it, so the result does not
-// contain the plans that the original keeps.
+// contain the plans that the original holds.
 func explored(t testing.TB, s *scenarios.Scenario, from uint64, seeds int, shard Shard, workers int) *Result {
 	t.Helper()
 	e, err := NewExploration(s, from, seeds, shard)
@@ -227,7 +227,7 @@ func TestDamagedRecordsAreRefused(t *testing.T) {
 
 // TestRecordsOfTheEarlierVersionAreRead checks that records in the earlier format can be read, and are written again
 // with the same content. That format had one type for explorations and another for runs of many seeds. Each record must
-// be of exactly one of these types.
+// match exactly one of these types.
 func TestRecordsOfTheEarlierVersionAreRead(t *testing.T) {
 	content := func(line []byte) (held map[string]any) {
 		var r record

@@ -14,8 +14,8 @@ import (
 var raises = regexp.MustCompile(` Raise limit from \S+ to (\S+): then it (.*)\.$`)
 
 // TestAnUndecidedLawSaysWhichLimitDecidesIt ends runs of the catalog's scenarios too early, so that laws are undecided.
-// If the explanation of such a law names a longer limit, a run with this limit must decide the law. If it names none, a
-// run with any of the limits that are tried must leave the law undecided.
+// If the explanation of such a law names a longer limit, a run with this limit must decide the law. Otherwise, runs
+// with all of the tested limits must leave it undecided.
 func TestAnUndecidedLawSaysWhichLimitDecidesIt(t *testing.T) {
 	advised, silent := 0, 0
 	for i, name := range scenarios.Names() {

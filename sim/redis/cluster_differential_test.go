@@ -162,7 +162,7 @@ func (c *realCluster) identified(command string) string {
 	return command
 }
 
-// clusterWords splits a command at its spaces, but not at those in a script, which is enclosed in three single quotes.
+// clusterWords splits a command at its spaces, except at those in a script, which is enclosed in three single quotes.
 func clusterWords(command string) (list []string) {
 	for i, part := range strings.Split(command, "'''") {
 		if i%2 == 1 {
@@ -338,8 +338,8 @@ func comparableParts(look, reply string, address *strings.Replacer) string {
 	return strings.Join(lines, "\n")
 }
 
-// sameLooks waits until the real nodes report the same state of the cluster as the simulated nodes do after the given
-// steps.
+// sameLooks executes the given steps, and waits until the real nodes report the same state of the cluster as the
+// simulated nodes.
 func (c *realCluster) sameLooks(after ...clusterStep) {
 	c.t.Helper()
 	c.play(after)

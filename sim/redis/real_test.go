@@ -45,7 +45,7 @@ func start(t *testing.T, ready string, env []string, args ...string) {
 	startProgram(t, tool(t, "redis-server"), ready, env, args...)
 }
 
-// startProgram does the same as start, with the redis-server at path.
+// startProgram is like start, but runs the redis-server at path.
 func startProgram(t *testing.T, path, ready string, env []string, args ...string) {
 	t.Helper()
 	cmd := exec.Command(path, args...)
@@ -102,7 +102,6 @@ func startRealRedis(t *testing.T) *realServer {
 	return startRealServer(t, tool(t, "redis-server"))
 }
 
-// startRealServer starts the redis-server at path.
 func startRealServer(t *testing.T, path string) *realServer {
 	t.Helper()
 	dir := t.TempDir()
@@ -137,7 +136,6 @@ func (s *realServer) setClock(ns int64) {
 	}
 }
 
-// send sends a command.
 func (s *realRedis) send(args ...string) {
 	b := sim.AppendArray(nil, len(args))
 	for _, a := range args {

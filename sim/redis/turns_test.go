@@ -79,9 +79,9 @@ func inOrder(t *testing.T, cfg redis.Config, list []sent, reopens string) (order
 	return order
 }
 
-// TestAPopWhoseTimeIsOverInAPauseGetsNothing: during a pause of the server, an element arrives and the timeout of a pop
-// passes. The pop times out, even if the element arrived first: SIGCONT interrupts the server's wait for events, and
-// the server then handles timers before connections.
+// TestAPopWhoseTimeIsOverInAPauseGetsNothing pauses a server while an element arrives and the timeout of a pop passes.
+// The pop must time out, even if the element arrived first: SIGCONT interrupts the server's wait for events, and the
+// server then handles timers before connections.
 func TestAPopWhoseTimeIsOverInAPauseGetsNothing(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 900*ms, func(s *session) { s.do(master, "BLPOP list 0.3") })

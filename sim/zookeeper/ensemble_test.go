@@ -109,7 +109,6 @@ func (s *service) isolate(one sim.ProcessID, others []sim.ProcessID, at, d time.
 		func() { each(s.Heal) })
 }
 
-// pause pauses a process for a while.
 func (s *service) pause(id sim.ProcessID, at, d time.Duration) {
 	s.strike("pause", fmt.Sprintf("pause %s for %v at %v", id, d, at), at, d, []sim.ProcessID{id},
 		func() { s.Pause(id) }, func() { s.Resume(id) })

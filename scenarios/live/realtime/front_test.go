@@ -33,7 +33,7 @@ func (plain) Ended(c *Conn, s sim.Status) {
 	c.Reset()
 }
 
-// rig is a world with one Redis and one client process. The test acts as the client process.
+// rig is a world with one Redis server and one client process. The test acts as the client process.
 type rig struct {
 	*testing.T
 	loop  *Loop
@@ -231,7 +231,7 @@ func TestFaultsReachSockets(t *testing.T) {
 	})
 }
 
-// TestConnectionsThatAreOverAreForgotten checks that a run keeps only open connections in memory, however long it is.
+// TestConnectionsThatAreOverAreForgotten checks that a run, however long, holds only open connections in memory.
 func TestConnectionsThatAreOverAreForgotten(t *testing.T) {
 	r := newRig(t, plain{}, 0)
 	for range 50 {
