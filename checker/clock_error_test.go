@@ -225,7 +225,7 @@ func TestRecordsThatEndEarly(t *testing.T) {
 	}
 }
 
-// TestNoCauseRestsOnWhatTheClocksLeaveOpen judges a history in which two critical sections certainly overlap. Because
+// TestNoCauseRestsOnWhatTheClocksLeaveOpen judges a history in which two critical sections definitely overlap. Because
 // the clocks are inexact, it is unknown whether the leases overlapped too. So the verdict must not say that the holder
 // had outlived its lease.
 func TestNoCauseRestsOnWhatTheClocksLeaveOpen(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 
 // BenchmarkRedlockSchedule performs runs of random plans on one core, records their histories and judges all laws. The
 // metric x-bare is the processor time for this, divided by the time that miniredis needs for the same Redis commands
-// (Server().Dispatch), measured in the same loop. For a script, the commands inside it are counted.
+// (Server().Dispatch). Both are measured in the same loop. A script counts as the commands that it executes.
 func BenchmarkRedlockSchedule(b *testing.B) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	s, bare := newSchedules(b), newBareServers(b, newSchedules(b))

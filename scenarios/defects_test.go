@@ -75,7 +75,8 @@ servers: {redis: 1}
 lock: {protocol: set-nx-px, ttl: 3s}
 work: {writes: 1, nested: on, hold: 1s}
 `},
-	// The lock changes hands between the comparison and the command after it. Client-3 enters when client-1 releases.
+	// The lock passes to another client between the comparison and the next command. Client-3 enters when client-1
+	// releases.
 	{"lock.reentrant", "overwrite", checker.LeaseExclusion, checker.RemovedByNonOwner, `
 servers: {redis: 1}
 network: {delay: 1ms}
@@ -142,8 +143,8 @@ lock: {protocol: fenced, ttl: 3s}
 work: {hold: 2s, check-validity: on}
 faults: [pause client-1 for 4s after validity-checked]
 `},
-	// When client-1 sets the lock on the old master, it does not know of the failover yet. When it sends WAIT, it
-	// knows. The Sentinel announces the failover 1.0 to 1.6 s after the order.
+	// When client-1 sets the lock on the old master, it does not know of the failover yet. When it sends WAIT, it does.
+	// The Sentinel announces the failover 1.0 to 1.6 s after the order.
 	{"lock.wait.same-connection", "off", checker.LeaseExclusion, checker.DeposedMaster, `
 servers: {redis: 1, replicas: 2, reconfigure-after: 2s}
 lock: {protocol: set-nx-px, ttl: 3s, wait: {replicas: 1, timeout: 500ms}}
@@ -176,8 +177,8 @@ faults:
   - expire session of client-1 at 1s
   - pause client-1 for 3s at 900ms
 `},
-	// Client-2 gives up its session while it waits. But a new leader keeps the session alive, so the znode remains for
-	// a while.
+	// Client-2 gives up its session while it waits. However, a new leader keeps the session alive, so the znode remains
+	// for a while.
 	{"lock.check-session", "off", checker.MutualExclusion, checker.ValidityMiscounted, `
 servers: {zookeeper: 3}
 clients: 3
@@ -350,7 +351,7 @@ faults: [slow fsync of redis-1 by 2s at 0s for 500ms]
 	t.Error("never over")
 }
 
-// If a client is paused and a keepalive's reply stays in its buffers until the lease has ended, the reply must not
+// The reply to a keepalive may stay in the buffers of a paused client until the lease has ended. It must then not
 // extend the lease.
 func TestAnAnswerThatComesAfterItsLeaseProlongsNothing(t *testing.T) {
 	const text = `name: x

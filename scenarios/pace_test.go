@@ -52,10 +52,10 @@ func TestNoPeriodIsTooShort(t *testing.T) {
 var crowds = []struct{ key, value string }{{"clients", "3"}, {"work.hold", "15s"}, {"network.delay", "0s"},
 	{"lock.extension", "{}"}, {"servers.replicas", "1"}}
 
-// bases caches the results of the function crowded, by protocol and settings.
+// bases caches results of crowded, by protocol and settings.
 var bases = map[string]string{}
 
-// crowded returns the minimal file of a protocol with those settings of the list crowds that the protocol accepts,
+// crowded returns the minimal file of a protocol, together with each setting in crowds that the protocol accepts,
 // except the setting under test.
 func crowded(t *testing.T, protocol locks.Protocol, tested string) string {
 	t.Helper()

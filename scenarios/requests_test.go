@@ -108,7 +108,6 @@ func TestWhatRequestsShow(t *testing.T) {
 	}
 }
 
-// requestOf parses a line of the table.
 func requestOf(line string) request {
 	who, rest, _ := strings.Cut(line, " ")
 	q := request{Conn: 1}

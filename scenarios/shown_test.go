@@ -19,8 +19,8 @@ type change struct {
 	cause checker.CauseKind
 }
 
-// changes lists changes of scenarios that remove the words on which the outcome depends. If the laws hold, these words
-// are the remedy. If laws are violated without a fault, these words are the defect.
+// changes lists changes of scenarios that remove the words on which the outcome depends. If the laws hold in the
+// scenario, these words are the remedy. If laws are violated without a fault, these words are the defect.
 var changes = []change{
 	{"set-nx-px-holder-crash", "protocol: set-nx-px, ttl: 10s}\nwork: {check-validity: on}",
 		"protocol: setnx, ttl: 10s}", "deadlock-freedom", checker.StuckBehindCrashed},
@@ -180,8 +180,7 @@ var changes = []change{
 	{"printed-zookeeper-lock", "token: parent-node", "token: own-node", "token-order", ""},
 }
 
-// spare lists faults whose removal does not change the outcome of their scenario, with the reasons why the scenario has
-// them.
+// spare lists faults whose removal does not change the outcome of their scenario, and says why the scenario has them.
 var spare = map[string]map[string]string{
 	"consensus-under-faults": {
 		"jump etcd-2 clock by +3600s at 2s": byMonotonic,
@@ -202,7 +201,6 @@ var spare = map[string]map[string]string{
 
 const byMonotonic = "sessions and leases run on monotonic clocks, and that is what the scenario is there to show"
 
-// changed returns the scenario after the change.
 func (c *change) changed(t *testing.T) *Scenario {
 	t.Helper()
 	_, text, err := fileOf(c.scenario)
@@ -231,8 +229,8 @@ func (c *change) shows(j format.Judgment) bool {
 	return slices.ContainsFunc(j.Mismatches, func(m format.Mismatch) bool { return m.Name == c.unmet })
 }
 
-// judgedWith runs a scenario with the given faults and returns the judgments. The number of seeds depends on whether
-// the test is short, default or full.
+// judgedWith runs a scenario with the given faults and returns the judgments. A short test runs fewer seeds than a full
+// one.
 func judgedWith(t *testing.T, s *Scenario, faults []nemesis.Fault) (all []format.Judgment) {
 	t.Helper()
 	seeds := testkit.Size(2, 2, 100)
@@ -252,9 +250,9 @@ func judgedWith(t *testing.T, s *Scenario, faults []nemesis.Fault) (all []format
 	return all
 }
 
-// TestScenariosComeOutOtherwiseWithFewWordsChanged applies each element of the list changes to the scenario that the
-// element names. With the change, the named expectation must not be met with any seed. If it were still met, the
-// outcome would not depend on the changed words.
+// TestScenariosComeOutOtherwiseWithFewWordsChanged applies each change of the list to the scenario that it names. The
+// named expectation must then not be met with any seed. If it were still met, the outcome would not depend on the
+// changed words.
 func TestScenariosComeOutOtherwiseWithFewWordsChanged(t *testing.T) {
 	for _, c := range changes {
 		t.Run(c.scenario, func(t *testing.T) {

@@ -37,8 +37,9 @@ func newDoorkeeper(t *testing.T) (*lab, *doorkeeper) {
 	return l, d
 }
 
-// TestServerHangsUpInOrderWithItsReplies: replies that a server sends before it closes a connection arrive before the
-// close does. Requests sent after the close are not executed, and the client's next request opens a new connection.
+// TestServerHangsUpInOrderWithItsReplies checks that replies that a server sends before it closes a connection arrive
+// before the close does. Requests sent after the close are not executed, and the client's next request opens a new
+// connection.
 func TestServerHangsUpInOrderWithItsReplies(t *testing.T) {
 	l, d := newDoorkeeper(t)
 	at := Conn{Server: "s"}
@@ -63,9 +64,9 @@ func TestServerHangsUpInOrderWithItsReplies(t *testing.T) {
 	}
 }
 
-// TestServerLearnsThatItsClientHasGone: if a client closes a connection or crashes, the server is notified after one
-// network delay, and after the client's earlier requests. A cut or a pause delays this notification. A server that has
-// restarted in the meantime is not notified.
+// TestServerLearnsThatItsClientHasGone checks that a server is notified when a client closes a connection or crashes:
+// after one network delay, and after the client's earlier requests. A cut or a pause delays this notification. A server
+// that has restarted in the meantime is not notified.
 func TestServerLearnsThatItsClientHasGone(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after func(*lab)

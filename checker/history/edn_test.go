@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// editions contains the same five operations in the forms that Jepsen has written over time: one map per line, as
-// today; in one vector with comments; and as a list of records without times and indexes.
+// editions contains the same five operations in the forms that Jepsen has written over time: one map per line, which is
+// the current form; in one vector with comments; and as a list of records without times and indexes.
 var editions = []string{
 	`{:type :invoke, :f :acquire, :value nil, :process 0, :time 123, :index 0}
 {:type :ok, :f :acquire, :value {:client "a}\"", :fence 7}, :process 0, :time 200, :index 1}
@@ -139,7 +139,7 @@ func TestWholeNumbersAreReadHoweverEDNWritesThem(t *testing.T) {
 	for _, c := range []struct {
 		text  string
 		value int64
-		// the error after the name of the key; if it begins with text, the whole error, because that error names no key
+		// the error after the name of the key, or the whole error if it names no key and begins with text
 		wrong string
 	}{
 		{"7", 7, ""}, {"+7", 7, ""}, {"7N", 7, ""}, {"+7N", 7, ""}, {"0", 0, ""}, {"-0", 0, ""}, {"0N", 0, ""},
@@ -222,7 +222,7 @@ func TestACutHistoryIsReadUpToThere(t *testing.T) {
 	}
 }
 
-// failing is a reader that returns a text and then a disk error.
+// failing is a reader that returns the content of text and then a disk error.
 type failing struct{ text io.Reader }
 
 func (r failing) Read(p []byte) (int, error) {

@@ -87,8 +87,8 @@ func TestPartsAnswerAsTheWhole(t *testing.T) {
 	}
 }
 
-// TestManyWhoWaitAreTooManyAtOnceOnly lets a hundred clients wait all the time. Any of them may be the next to enter,
-// so there are too many orders to try at once. A part contains only the clients that enter in it, so it can be checked.
+// TestManyWhoWaitAreTooManyAtOnceOnly lets a hundred clients wait throughout. Any of them may be the next to enter, so
+// there are too many orders to try at once. A part contains only the clients that enter in it, so it can be checked.
 func TestManyWhoWaitAreTooManyAtOnceOnly(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 3))
 	called := make([]int64, 100)

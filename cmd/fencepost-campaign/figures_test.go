@@ -133,7 +133,6 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// stored returns the total size of the files in a folder, in bytes.
 func stored(b *testing.B, dir string) (n uint64) {
 	err := filepath.Walk(dir, func(_ string, info os.FileInfo, err error) error {
 		if err == nil && !info.IsDir() {

@@ -25,9 +25,9 @@ func take(t *testing.T, dir string) *Files {
 	return f
 }
 
-// TestNoFileOfOthersIsLost lets a command and a person write to one folder in random order. The last content that the
-// person has written to a file must still be there. The command must report each file that it could not write because
-// the person has changed it. After a call, the folder must contain no files of the command except those written in that
+// TestNoFileOfOthersIsLost lets a command and a person write to one folder in random order. Every file must still have
+// the content that the person wrote to it last. The command must report each file that it could not write because the
+// person has changed it. After a call, the folder must contain no files of the command except those written in that
 // call.
 func TestNoFileOfOthersIsLost(t *testing.T) {
 	names := []string{"plan.txt", "seed-1/plan.txt", "seed-1/notes.txt", "seed-2/plan.txt"}
@@ -247,7 +247,7 @@ func TestLinks(t *testing.T) {
 }
 
 // TestLinksThatLieInWait uses a folder that came from another person. In it, one path to which a command may write (a
-// file, a subfolder, the checksums or the lock file) is a link to a file of the user. The user's file must stay
+// file, a subfolder, the checksums or the lock file) is a link to one of the user's files. The user's file must stay
 // unchanged, and nothing may be created next to it.
 func TestLinksThatLieInWait(t *testing.T) {
 	for _, name := range []string{"plan.txt", "seed-1", "seed-1/plan.txt", sumsFile, lockFile, ".fencepost-new"} {

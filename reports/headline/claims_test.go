@@ -114,8 +114,8 @@ func untrue(r *claims.Run, f *checker.Finding, text string) string {
 	return ""
 }
 
-// crowded checks the part of a headline about the holders of a semaphore. It returns the rest of the headline, and what
-// is wrong with the checked part.
+// crowded checks the part of a headline about the holders of a semaphore. It returns the rest of the headline, and says
+// what is wrong with the checked part.
 func crowded(r *claims.Run, f *checker.Finding, text string) (rest, wrong string) {
 	permits, crowds := r.History.Header.Permits, claims.Crowds(r.History)
 	if m := few.FindStringSubmatch(text); m != nil {

@@ -235,7 +235,6 @@ func TestEffectIsTiedToTheCallThatSentIt(t *testing.T) {
 	}
 }
 
-// server returns the lane of a server.
 func (l *Lanes) server(p history.Process) (*serverLane, bool) {
 	i, ok := l.serverOf[p]
 	if !ok {

@@ -162,7 +162,7 @@ func TestPermutedClientsGiveThePermutedRun(t *testing.T) {
 	})
 }
 
-// The masters of a Redlock are interchangeable if a client sends requests to them in the same order.
+// The masters of Redlock are interchangeable if a client sends requests to them in the same order.
 func TestPermutedServersGiveThePermutedRun(t *testing.T) {
 	symmetric(t, "permuted servers", 6, 200, func(r *rand.Rand, s *scenarios.Scenario) (*scenarios.Scenario, naming) {
 		if (s.Servers.Backend != locks.OnRedis || s.Servers.N < 2) || s.Servers.Replicas > 0 {

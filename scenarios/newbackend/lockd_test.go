@@ -1,9 +1,9 @@
 // Package newbackend shows how to add a kind of lock server. It contains, in tests only, an invented kind called lockd.
 // Everything about lockd is in lockd_test.go (its servers, their wire protocol and its rows in tables) and
-// recipe_test.go (its lock). lockd differs from the existing kinds in everything that the program asks about a kind of
-// server. Its servers are independent, although clients have sessions on them; they never read their wall clock, write
-// nothing to disk and speak a protocol of their own; and owners are distinguished by a ticket. backend_test.go then
-// uses lockd in a scenario, a library, a program in real time, an explanation and a comparison.
+// recipe_test.go (its lock). lockd differs from the existing kinds in everything that the program needs to know about a
+// kind of server. Its servers are independent, although clients have sessions on them; they never read their wall
+// clock, write nothing to disk and speak a protocol of their own; and owners are distinguished by a ticket.
+// backend_test.go then uses lockd in a scenario, a library, a program in real time, an explanation and a comparison.
 package newbackend
 
 import (
@@ -52,7 +52,7 @@ func (d daemons) Add(w *sim.World, _ nemesis.Plan, wrap scenarios.Tap) {
 	}
 }
 
-// daemon is a server of lockd. It keeps its keys in memory:
+// daemon is a server of lockd. It holds its keys in memory:
 //
 //	TAKE key session ms -> OK ticket, or NO if another session has the key
 //	KEEP key session ms -> OK, or NO if the session does not have it
@@ -102,7 +102,7 @@ func (d *daemon) answer(q *sim.Incoming) string {
 	return "OK"
 }
 
-// live makes a key expire after some milliseconds, and returns the time at which it will expire.
+// live makes a key expire after the given number of milliseconds, and returns the time at which it will expire.
 func (d *daemon) live(k *key, ms string) (until history.Time) {
 	n, _ := strconv.Atoi(ms)
 	d.ticket++
@@ -121,7 +121,7 @@ func (d *daemon) remove(name string, why history.Why, by history.Attempt) {
 	delete(d.keys, name)
 }
 
-// removeAll removes all keys for which the given function returns true.
+// removeAll removes all keys for which the function returns true.
 func (d *daemon) removeAll(why history.Why, which func(*key) bool) {
 	for _, name := range slices.Sorted(maps.Keys(d.keys)) {
 		if which(d.keys[name]) {
@@ -160,7 +160,7 @@ func (front) Serial() bool { return true }
 // Begin starts a run.
 func (front) Begin() sim.Callers { return callers{} }
 
-// callers maps the names of the clients of a run to the clients.
+// callers maps names to the clients of a run.
 type callers map[sim.ProcessID]*caller
 
 // Caller returns the client with the given name.

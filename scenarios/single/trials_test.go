@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// TestNoTrialIsToldTwice: if trials of equal faults have the same outcome, they are reported once.
+// TestNoTrialIsToldTwice checks that trials of equal faults are reported once if they have the same outcome.
 func TestNoTrialIsToldTwice(t *testing.T) {
 	pause, cut := "pause client-1 for 4s at 50ms", "cut client-1 | redis-1 at 5s for 100ms"
 	for _, test := range []struct {
@@ -56,7 +56,7 @@ func TestTrialsFindTheFaultsThatAViolationNeeds(t *testing.T) {
 		why  string
 		ttl  string
 		plan []string
-		// the faults removed in each trial after which there was no violation; nil means all faults of the plan
+		// the faults that were removed in each trial without a violation; nil means all faults of the plan
 		needs [][]string
 	}{
 		{"one pause", "2s", []string{late, long}, [][]string{{long}}},
@@ -136,7 +136,6 @@ func TestThousandsOfFaultsAtOnceAreExplained(t *testing.T) {
 	}
 }
 
-// parsed parses lines as faults.
 func parsed(t *testing.T, lines []string) (faults []nemesis.Fault) {
 	t.Helper()
 	for _, line := range lines {

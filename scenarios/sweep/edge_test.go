@@ -18,7 +18,7 @@ func changes(states []State) (all []flip[State]) {
 	return all
 }
 
-// everyOutcome calls the function try with every list of n states that are below the given bound.
+// everyOutcome calls try with every list of n states that are below the given bound.
 func everyOutcome(n int, of State, try func([]State)) {
 	states := make([]State, n)
 	var fill func(i int)
@@ -75,8 +75,8 @@ func TestBisectingFindsTrueEdges(t *testing.T) {
 	}
 }
 
-// TestBisectingStopsAtTheResolution checks that the numbers on both sides of a change were tried, and that they are at
-// most the resolution apart.
+// TestBisectingStopsAtTheResolution checks that the numbers on both sides of a change were tried, and that their
+// distance is at most the resolution.
 func TestBisectingStopsAtTheResolution(t *testing.T) {
 	for _, resolution := range []int64{1, 3, 7, 10, 100, 5000} {
 		for _, edge := range []int64{1, 2, 333, 499, 998, 999} {

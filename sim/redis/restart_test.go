@@ -85,7 +85,7 @@ func TestEverysecLosesTheUnsyncedSecond(t *testing.T) {
 }
 
 // Redis 7.0 compares whole seconds (server.unixtime > server.aof_last_fsync). What matters is not how long ago the last
-// fsync was, but whether a new second of the wall clock has begun since then.
+// fsync was, but whether the wall clock has begun a new second since then.
 func TestEverysecSyncsAsTheWallClockBeginsASecond(t *testing.T) {
 	for _, c := range []struct {
 		begin, write, loss time.Duration // after a full second of the wall clock

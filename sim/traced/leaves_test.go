@@ -16,8 +16,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestNothingIsLeftBehind: if the tracing process is killed at any instant, all programs that it runs are gone. In a
-// full test run, the test kills it 100 times.
+// TestNothingIsLeftBehind kills the tracing process at random times, after which none of the programs that it runs may
+// be left. In a full test run, the test kills it 100 times.
 func TestNothingIsLeftBehind(t *testing.T) {
 	allowed(t)
 	path, err := program()

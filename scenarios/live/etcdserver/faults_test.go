@@ -100,8 +100,8 @@ func (p *player) onLoop(f func()) {
 	p.Sleep(time.Millisecond)
 }
 
-// onBoth executes the function play with three simulated members, and then with three real ones. In both cases the
-// client must record the same results, and the same keys must appear and vanish.
+// onBoth calls play with three simulated members, and then with three real ones. In both cases the client must record
+// the same results, and the same keys must appear and vanish.
 func onBoth(t *testing.T, play func(p *player)) {
 	t.Helper()
 	t.Parallel()

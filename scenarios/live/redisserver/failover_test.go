@@ -15,8 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// TestFailoversAreRecordedAlike orders a failover to the second of two replicas, with simulated and with real servers.
-// Writes that the old master receives after the failover are lost when it follows the new master.
+// TestFailoversAreRecordedAlike orders a failover to the second of two replicas, first with simulated servers and then
+// with real ones. Writes that the old master receives after the failover are lost when it follows the new master.
 func TestFailoversAreRecordedAlike(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server")

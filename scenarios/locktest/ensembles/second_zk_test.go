@@ -38,8 +38,8 @@ type zkConn struct {
 	lost     bool
 }
 
-// connect opens a connection for a session and returns the server's answer as text. If session is 0, it requests a new
-// session.
+// connect opens a connection for a session and returns the server's formatted answer. If session is 0, it requests a
+// new session.
 func (s *zkSide) connect(timeout int32, session int64, password string) (*zkConn, string) {
 	s.t.Helper()
 	var c net.Conn
@@ -83,13 +83,12 @@ func (s *zkSide) zxid(z int64) string {
 	return numbered(s.zxids, z)
 }
 
-// zkShapes describes the fields of each reply with letters: t is a text, b a buffer, l a list of texts, a an access
+// zkShapes describes the fields of each reply with letters: t is a string, b a buffer, l a list of strings, a an access
 // control list, s a stat, and m the results of a multi.
 var zkShapes = map[jute.Op]string{jute.Create: "t", jute.Create2: "ts", jute.CreateContainer: "ts",
 	jute.CreateTTL: "ts", jute.Exists: "s", jute.GetData: "bs", jute.SetData: "s", jute.GetACL: "as", jute.SetACL: "s",
 	jute.GetChildren: "l", jute.GetChildren2: "ls", jute.Sync: "t", jute.Multi: "m"}
 
-// show formats the record of a reply.
 func (s *zkSide) show(shape string, f *jute.Fields) string {
 	var b strings.Builder
 	for _, kind := range shape {
@@ -190,7 +189,7 @@ func (s *zkSide) talk(conn int, requests []zkRequest) (all string) {
 	return all + s.hear(c, ops) + s.otherEvents()
 }
 
-// otherEvents pings the server on each session and returns the events that arrive there.
+// otherEvents pings the server on each session, and returns the events that the sessions receive.
 func (s *zkSide) otherEvents() (all string) {
 	for i, c := range s.conns {
 		if !c.lost {
@@ -254,7 +253,6 @@ func zkChange(r *rand.Rand, folder string) (jute.Op, jute.Record) {
 	return jute.Check, path.Int(version)
 }
 
-// zkDraw returns a random request.
 func zkDraw(r *rand.Rand, folder string) zkRequest {
 	fixed := func(op jute.Op, body jute.Record) zkRequest {
 		return zkRequest{op: op, body: func(*zkSide) jute.Record { return body }}
