@@ -12,8 +12,8 @@ import (
 
 // TestEveryOrderIsJudgedAsWritten compares the checker with the literal implementation of the law of fairness (package
 // slow) on every small history of one lock. In these histories, a few processes request the lock, are granted it, give
-// up, leave and crash, in all orders. The last cases use even smaller histories. They add one fault to each, at every
-// position and with every duration.
+// up, leave and crash, in all possible orders. The last cases use even smaller histories, and add one fault to each, at
+// every position and with every duration.
 func TestEveryOrderIsJudgedAsWritten(t *testing.T) {
 	for _, c := range []struct {
 		name                  string
@@ -66,8 +66,8 @@ type bothReadings struct {
 	seen    map[string]int // counts by outcome and cause
 }
 
-// judge compares both implementations on a history, for each queue order that the lock may promise. It repeats the
-// comparison with each fault, at each position and with each duration.
+// judge compares both implementations on a history, for each queue order that the lock may promise. It then repeats the
+// comparison with each fault added, at each position and with each duration.
 func (b *bothReadings) judge(h *history.History) {
 	with := *h
 	with.Header.Locks, with.Header.Servers = []history.Lock{"orders"}, []history.Process{"redis-1"}

@@ -35,7 +35,8 @@ func parseText(t *testing.T, text string) *Scenario {
 	return withoutText(s)
 }
 
-// withoutText removes the file's text from a scenario, so that scenarios with different texts can be compared.
+// withoutText removes the file's text from a scenario, so that it can be compared with scenarios that have another
+// text.
 func withoutText(s *Scenario) *Scenario {
 	s.text = nil
 	return s
@@ -304,8 +305,8 @@ overrides:
 	}
 }
 
-// A file can specify whether clients check the elapsed time, for all clients or for one. If it does not, a client
-// checks the elapsed time if it checks its validity or extends its lease.
+// A file can specify whether clients check the elapsed time, for all clients or for one. By default, a client checks
+// the elapsed time if it checks its validity or extends its lease.
 func TestElapsedCheckIsInheritedWhereItIsStated(t *testing.T) {
 	for stated, want := range map[string][3]bool{"": {false, true, true}, ", elapsed-check: off": {false, false, true},
 		", elapsed-check: on": {true, true, true}} {

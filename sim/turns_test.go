@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestCallInTurnIsOneCallAfterAnother: even if random faults hit the client, its servers and the links between them,
-// CallInTurn has the same effects as calling Call for one request after another.
+// TestCallInTurnIsOneCallAfterAnother checks that CallInTurn has the same effects as calling Call for one request after
+// another, even if random faults hit the client, its servers and the links between them.
 func TestCallInTurnIsOneCallAfterAnother(t *testing.T) {
 	oneByOne := func(env Env, each func(int, *Reply) bool, requests []Request) {
 		for i := range requests {

@@ -139,7 +139,6 @@ func choices(events []history.Event, processes int) (next []history.Event) {
 	return next
 }
 
-// judged returns the finding of Check for a history of registers.
 func judged(t *testing.T, h *history.History) checker.Finding {
 	t.Helper()
 	v, of := Check(h)

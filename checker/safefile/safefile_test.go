@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// TestWholeOrNotAtAll stops a replacement at each of its changes. The file then contains either the old text or the new
-// text, and the new text is on disk before it gets the file's name. Any other file in the folder has a temporary name,
-// and Sweep removes it.
+// TestWholeOrNotAtAll stops a replacement at each of its changes. The file then has either its old or its new content,
+// and the new content is on disk before it gets the file's name. Any other file in the folder has a temporary name, and
+// Sweep removes it.
 func TestWholeOrNotAtAll(t *testing.T) {
 	var changes []string
 	for at := 0; ; at++ {

@@ -170,8 +170,8 @@ func TestWorkersOfAllLanguagesRun(t *testing.T) {
 	}
 }
 
-// needsFilesOf skips the test, or lets it fail in a full run (see testkit.Lacks), if the client of row r is not
-// installed.
+// needsFilesOf skips the test if the client of row r is not installed. In a full run, it fails the test instead (see
+// testkit.Lacks).
 func needsFilesOf(t *testing.T, r *scoreboard.Row) {
 	t.Helper()
 	words := strings.FieldsFunc(r.Client, func(c rune) bool { return strings.ContainsRune(` "=:*`, c) })

@@ -118,7 +118,7 @@ func TestWidths(t *testing.T) {
 	}
 }
 
-// Ticks are round numbers. None is beyond the ends of the axis. There are at least a few, even if there is little room.
+// Ticks are round numbers, and none lies outside the axis. There are at least a few, even if there is little room.
 func TestTicks(t *testing.T) {
 	for _, c := range []struct {
 		lo, hi, length, room float64

@@ -221,8 +221,8 @@ func TestEqualSeedsGiveEqualRunsOfPrograms(t *testing.T) {
 	}
 }
 
-// TestRunsThatTheirLimitEndsAreEqual: if the time limit ends a run, the connections of its clients are closed in the
-// same order each time.
+// TestRunsThatTheirLimitEndsAreEqual checks that the connections of clients are closed in the same order each time if
+// the time limit ends a run.
 func TestRunsThatTheirLimitEndsAreEqual(t *testing.T) {
 	redisPy(t) // what the program needs
 	s := inVirtualTime(t, "kleppmann-gc-pause", python+" testdata/tasks.py")
@@ -324,7 +324,7 @@ func TestProgramsThatCannotBeClients(t *testing.T) {
 func TestAProgramThatFailsWithSomeSeeds(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	worker := strings.Fields(redisPy(t))
-	// until its first connection, the program must do the same with all seeds
+	// up to its first connection, the program must do the same with all seeds
 	code := `import os, redis, runpy; redis.Redis.from_url(os.environ["FENCEPOST_REDIS_1"]).ping(); ` +
 		`os.urandom(1)[0] % 2 and os.kill(0, 19); runpy.run_path("` + worker[1] + `")`
 	s := inVirtualTime(t, "fenced-gc-pause", python+" -c '"+code+"'")

@@ -18,7 +18,7 @@ func (l *refusing) Lock(context.Context) error {
 	return errors.New("pool of " + l.c.Name + " is exhausted\nand has been for a while")
 }
 
-// TestErrorsOfALibraryAreReported: if Lock or Unlock returns an error, the explanation quotes it.
+// TestErrorsOfALibraryAreReported checks that the explanation quotes an error that Lock or Unlock returns.
 func TestErrorsOfALibraryAreReported(t *testing.T) {
 	for name, test := range map[string]struct {
 		lock constructor
@@ -82,7 +82,8 @@ func (l *wordy) Unlock(context.Context) error {
 	return fmt.Errorf("error %d", failures)
 }
 
-// TestTheWordsOfALibraryAreNoDifference: two runs count as equal if they differ only in the text of error messages.
+// TestTheWordsOfALibraryAreNoDifference checks that two runs count as equal if they differ only in the text of error
+// messages.
 func TestTheWordsOfALibraryAreNoDifference(t *testing.T) {
 	r, ok := Explore(t, Config{Seeds: 4, Plan: []string{noEffect}, SkipTrial: true,
 		New: making(func(c *Client) Lock { return &wordy{plain{c: c, ttl: 8 * time.Second}} })})

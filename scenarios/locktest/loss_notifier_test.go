@@ -37,8 +37,9 @@ func (l announcing) Lost() <-chan struct{}            { return l.l.lost }
 // noEffect is a plan whose only fault has no effect.
 const noEffect = "pause client-2 for 1ms at 1s"
 
-// TestALockThatSaysWhenItIsLostIsValidUntilThen: a lock that implements LossNotifier but not Expiring counts as valid
-// until it reports its loss or its client crashes. It does not matter whether the client checks the lock's validity.
+// TestALockThatSaysWhenItIsLostIsValidUntilThen checks that a lock that implements LossNotifier but not Expiring counts
+// as valid until it reports its loss or its client crashes. It does not matter whether the client checks the lock's
+// validity.
 func TestALockThatSaysWhenItIsLostIsValidUntilThen(t *testing.T) {
 	const ttl = 8 * time.Second
 	for name, test := range map[string]struct {
@@ -72,8 +73,8 @@ func TestALockThatSaysWhenItIsLostIsValidUntilThen(t *testing.T) {
 	}
 }
 
-// TestAClientThatChecksForLossDoesNotWrite: with ChecksValidity, a client notices the loss before it writes, even if
-// the loss does not interrupt its work.
+// TestAClientThatChecksForLossDoesNotWrite checks that a client with ChecksValidity notices the loss before it writes,
+// even if the loss does not interrupt its work.
 func TestAClientThatChecksForLossDoesNotWrite(t *testing.T) {
 	for checks, writes := range map[bool]bool{false: true, true: false} {
 		name := map[bool]string{false: "does not check", true: "checks"}[checks]
@@ -95,8 +96,8 @@ type ending struct{ announcing }
 
 func (l ending) Lost() <-chan struct{} { return l.l.c.Context().Done() }
 
-// TestALossReportedAfterTheRunIsNotRecorded: equal seeds give equal runs even if locks report a loss at the end of a
-// run.
+// TestALossReportedAfterTheRunIsNotRecorded checks that equal seeds give equal runs even if locks report a loss at the
+// end of a run.
 func TestALossReportedAfterTheRunIsNotRecorded(t *testing.T) {
 	c := Config{Seeds: 10, Hold: 24 * time.Hour, Cycles: 1, Plan: []string{noEffect}, SkipTrial: true,
 		New: making(func(c *Client) Lock {

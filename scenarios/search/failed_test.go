@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// breaking returns a scenario with a library's lock. Its runs are the same as with the given protocol, but the lock's
-// code fails with every third seed.
+// breaking returns a scenario with a library's lock. Its runs are the same as those of the given protocol, but the
+// lock's code fails with every third seed.
 func breaking(t *testing.T, protocol string) *scenarios.Scenario {
 	t.Helper()
 	const text = "name: library\nservers: {redis: 1}\nclients: 3\nlock: {protocol: library, ttl: 8s}\n" +

@@ -177,7 +177,7 @@ func checkMinimal(t *testing.T, r *Shrunk) {
 	}
 }
 
-// failsIn returns a function that reports whether, in s, a plan violates the law that r violates, for the same cause.
+// failsIn returns a function that runs a plan in s, and reports whether the plan violates r's law for r's cause.
 func failsIn(t *testing.T, r *Shrunk, s *scenarios.Scenario) func(nemesis.Plan) bool {
 	runner := scenarios.NewRunner(s)
 	return func(p nemesis.Plan) bool {
@@ -190,7 +190,7 @@ func failsIn(t *testing.T, r *Shrunk, s *scenarios.Scenario) func(nemesis.Plan) 
 	}
 }
 
-// checkFailsAgain parses and runs the plan file and the scenario file as a user would.
+// checkFailsAgain parses the plan file and the scenario file, and runs the plan, as a user would.
 func checkFailsAgain(t *testing.T, r *Shrunk) {
 	t.Helper()
 	files := map[string][]byte{}
@@ -296,8 +296,8 @@ func TestAMendedScenarioPasses(t *testing.T) {
 	}
 }
 
-// TestAShrinkKeepsWhatIsAccepted: a step of Shrink is not kept if its run shows the violation but Accepts returns
-// false.
+// TestAShrinkKeepsWhatIsAccepted checks that Shrink does not keep a step whose run shows the violation if Accepts
+// returns false.
 func TestAShrinkKeepsWhatIsAccepted(t *testing.T) {
 	s, v := parsed(t, noisy), noisyViolation(t)
 	for least := 1; least <= 3; least++ {

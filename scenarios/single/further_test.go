@@ -10,7 +10,6 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// explained runs a scenario with its own faults and explains the run.
 func explained(t *testing.T, s *scenarios.Scenario) *single.Run {
 	t.Helper()
 	result, err := scenarios.NewRunner(s).Run(s.Plan(1))
@@ -62,8 +61,8 @@ func TestEveryFormHasEachCause(t *testing.T) {
 	}
 }
 
-// TestTheHeadlineIsAboutWhatTheRunIsToShow checks the headline of a run that has several violations and should show one
-// of them. The headline must be about the violation that the run should show.
+// TestTheHeadlineIsAboutWhatTheRunIsToShow checks that, if a run has several violations but should show only one of
+// them, the headline is about that one.
 func TestTheHeadlineIsAboutWhatTheRunIsToShow(t *testing.T) {
 	s, err := scenarios.Named("del-by-slow-client")
 	if err != nil {
@@ -77,8 +76,9 @@ func TestTheHeadlineIsAboutWhatTheRunIsToShow(t *testing.T) {
 	}
 }
 
-// TestFaultsRecordedInTheSameWordsAreNamed: if two failovers of a plan are recorded in the same words, a record may
-// belong to either. The explanation names the faults that were found to be needed. It never contains an empty list.
+// TestFaultsRecordedInTheSameWordsAreNamed runs a plan with two failovers that are recorded in the same words, so that
+// a record may belong to either. The explanation must name the faults that were found to be needed, and must never
+// contain an empty list.
 func TestFaultsRecordedInTheSameWordsAreNamed(t *testing.T) {
 	s, err := scenarios.Parse("failovers.yaml", []byte(`name: failovers
 servers: {redis: 1, replicas: 1, down-after: 1000ms, reconfigure-after: 500ms}
@@ -100,8 +100,8 @@ faults:
 	}
 }
 
-// TestAFaultIsNeededAloneOnlyIfNothingLaterDoesTheSame: a shutdown is not necessary by itself if a later fault causes
-// the same violation without it.
+// TestAFaultIsNeededAloneOnlyIfNothingLaterDoesTheSame checks that a shutdown is not reported as necessary by itself if
+// a later fault causes the same violation without it.
 func TestAFaultIsNeededAloneOnlyIfNothingLaterDoesTheSame(t *testing.T) {
 	s, err := scenarios.Parse("fixed.yaml", []byte(`name: fixed-value
 servers: {redis: 1, persistence: {append-fsync: always}}

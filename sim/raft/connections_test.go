@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// connectedMembers configures members that keep connections, accept a long silence of the leader, and then campaign
+// connectedMembers configures members that use connections, accept a long silence of the leader, and then campaign
 // quickly.
 var connectedMembers = Config{Connections: true, Heartbeat: time.Second, ElectionTicks: 2, Silence: 10 * time.Second,
 	Campaign: 200 * ms}
@@ -59,8 +59,8 @@ func TestEndedLeaderIsReplacedAtOnceAndASilentOneLater(t *testing.T) {
 	}
 }
 
-// TestMembersThatStartElectAtOnce: members that have just started know no leader, so they campaign without first
-// waiting for a leader to be silent.
+// TestMembersThatStartElectAtOnce checks that members that have just started, and so know no leader, campaign without
+// first waiting for a leader to be silent.
 func TestMembersThatStartElectAtOnce(t *testing.T) {
 	l := newLab(t, 3, connectedMembers)
 	for _, name := range names(3) {
@@ -99,8 +99,8 @@ func TestLeaderWithoutConnectionsToAMajorityResigns(t *testing.T) {
 	}
 }
 
-// TestLeaderAloneIsAskedHowFarTheLogIs: CatchUp asks only the leader, whereas a read must be confirmed by a majority. A
-// leader that has been replaced without knowing it still answers CatchUp, according to its own log.
+// TestLeaderAloneIsAskedHowFarTheLogIs checks that CatchUp asks only the leader, whereas a read must be confirmed by a
+// majority. A leader that has been replaced without knowing it still answers CatchUp, according to its own log.
 func TestLeaderAloneIsAskedHowFarTheLogIs(t *testing.T) {
 	l := newLab(t, 3, connectedMembers)
 	l.ask(time.Second, 2, time.Second, "catch up")
@@ -115,8 +115,8 @@ func TestLeaderAloneIsAskedHowFarTheLogIs(t *testing.T) {
 		"6s read: 0")
 }
 
-// TestALeaderWithALeaseResignsWhenItIsOver: a leader that is cut off resigns when its lease ends, before the election
-// timeout is over. A leader that is connected to a majority does not resign.
+// TestALeaderWithALeaseResignsWhenItIsOver checks that a leader that is cut off resigns when its lease ends, before the
+// election timeout is over. A leader that is connected to a majority does not resign.
 func TestALeaderWithALeaseResignsWhenItIsOver(t *testing.T) {
 	for lease, want := range map[time.Duration]time.Duration{0: time.Second, 300 * ms: 300 * ms} {
 		l := newLab(t, 3, Config{Lease: lease})

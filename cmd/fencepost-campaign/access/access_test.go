@@ -152,7 +152,7 @@ func TestNobodyIsTakenForTheServer(t *testing.T) {
 	}
 }
 
-// A server that is restarted in its folder has the same address, token and certificate.
+// A server that is restarted in its folder keeps its address, token and certificate.
 func TestAServerIsTheSameAgain(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "nats")
@@ -292,7 +292,7 @@ func edit(t *testing.T, file, old, fresh string) {
 	must(t, os.WriteFile(file, []byte(strings.Replace(string(text), old, fresh, 1)), 0o600))
 }
 
-// give changes the owner of a file or folder to another user.
+// give gives a file or folder to another user.
 func give(t *testing.T, path string) {
 	t.Helper()
 	if os.Geteuid() != 0 {

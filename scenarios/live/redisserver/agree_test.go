@@ -88,8 +88,8 @@ func linesOf(list []history.Event) (lines []string) {
 	return append(lines, expired...)
 }
 
-// add merges the record e into a list of the records that one request has made for the same key. stood is the latest
-// record of the key before the request.
+// add merges a record into the list of records that one request has made for the same key. stood is the latest record
+// of the key before the request.
 func add(list []history.Event, e history.Event, stood *history.Event) []history.Event {
 	last := len(list) - 1
 	switch {
@@ -134,7 +134,7 @@ func compareRecords(t *testing.T, name string, model, reality []string, asked []
 }
 
 // precedingRequests returns the requests that led to the given records, which differ between the simulated and the real
-// server. It also returns the four requests before each of these requests.
+// server. It also returns the four requests before each of them.
 func precedingRequests(asked []string, records ...string) (list []string) {
 	for i := range asked {
 		of, _, _ := strings.Cut(asked[i], " ")
@@ -217,8 +217,8 @@ func draw(r *rand.Rand) []string {
 	return all[r.IntN(len(all))]
 }
 
-// disjointCommands returns random commands, no two of which change the same key. This is necessary because if a
-// transaction changes a key several times, the records of a real server contain only the result.
+// disjointCommands returns random commands, no two of which change the same key. If a transaction changed a key several
+// times, the records of a real server would contain only the result.
 func disjointCommands(r *rand.Rand, n int) (all [][]string) {
 	taken := map[string]bool{"FLUSHALL": true}
 	for len(all) < n {

@@ -16,8 +16,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// TestARealEnsembleGivesTheSimulatedVerdicts checks that each scenario of the catalog on ZooKeeper has the same
-// verdict, with the same causes, on a real ensemble as on a simulated one.
+// TestARealEnsembleGivesTheSimulatedVerdicts checks that each scenario of the catalog on ZooKeeper has the same verdict
+// and the same causes on a real ensemble as on a simulated one.
 func TestARealEnsembleGivesTheSimulatedVerdicts(t *testing.T) {
 	testkit.FullOnly(t)
 	var names []string

@@ -218,13 +218,12 @@ func (s *script) request() (method string, request, response proto.Message) {
 	return s.service()
 }
 
-// service returns a request for the status of the server.
 func (s *script) service() (method string, request, response proto.Message) {
 	return "/etcdserverpb.Maintenance/Status", &etcdserverpb.StatusRequest{}, &etcdserverpb.StatusResponse{}
 }
 
-// plain returns a reply as text, without the fields that differ between clusters. It sorts the parts for which etcd
-// defines no order.
+// plain formats a reply without the fields that differ between clusters. It sorts the parts for which etcd defines no
+// order.
 func plain(m proto.Message) string {
 	drop := func(h *etcdserverpb.ResponseHeader) {
 		if h != nil {
@@ -256,9 +255,9 @@ func plain(m proto.Message) string {
 	return string(bytes.ReplaceAll(b, []byte("  "), []byte(" ")))
 }
 
-// settled makes the order of the keys in a response comparable. If several keys have the same value in the field by
-// which they are sorted, etcd returns them in random order. settled then sorts the keys by name. It returns false if a
-// limit truncated the list, because the response then contains a random choice of keys.
+// settled makes the order of the keys in a response comparable. etcd returns keys in random order if they have the same
+// value in the field by which they are sorted. settled then sorts the keys by name. It returns false if a limit
+// truncated the list, because the response then contains a random choice of keys.
 func settled(request, response proto.Message) (comparable bool) {
 	switch r := request.(type) {
 	case *etcdserverpb.RangeRequest:
@@ -291,7 +290,7 @@ func settled(request, response proto.Message) (comparable bool) {
 	return true
 }
 
-// answer sends a request to a server and returns the reply as text: the response, or gRPC's code and message.
+// answer sends a request to a server and returns the formatted reply: the response, or gRPC's code and message.
 func answer(ctx context.Context, c *grpc.ClientConn, method string, request, response proto.Message) (string, bool) {
 	if err := c.Invoke(ctx, method, request, response); err != nil {
 		s := status.Convert(err)

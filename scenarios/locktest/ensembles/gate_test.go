@@ -12,8 +12,7 @@ import (
 )
 
 // served makes the members of a simulated world available, in real time, to programs on this machine, and returns the
-// members' addresses. All these programs count as one client of the world. The function add adds the members to the
-// world.
+// members' addresses. All these programs count as one client of the world. add adds the members to the world.
 func served(t *testing.T, members []sim.ProcessID, add func(*sim.World), f sim.Front) (addresses []string) {
 	t.Helper()
 	clock, err := realtime.NewHostClock()
@@ -61,7 +60,7 @@ func (straight) Declined(*realtime.Conn, error)                 {}
 func (straight) Malformed(*realtime.Conn, []byte)               {}
 func (straight) Received(*realtime.Conn, []byte, *sim.Incoming) {}
 
-// Ended ends the real connection in the same way in which the simulated connection ended.
+// Ended ends the real connection in the same way as the simulated one.
 func (straight) Ended(c *realtime.Conn, s sim.Status) {
 	if s == sim.NoReply {
 		c.Close()

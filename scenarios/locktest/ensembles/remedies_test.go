@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest/matrixtest"
 )
 
-// TestRemediesHelp checks remedies: under the same fault, a client that follows the remedy keeps the law that another
-// client breaks.
+// TestRemediesHelp checks that, under the same fault, a client that follows a remedy keeps the law that another client
+// breaks.
 func TestRemediesHelp(t *testing.T) {
 	for _, c := range []struct {
 		client, fault string

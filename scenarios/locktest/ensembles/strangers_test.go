@@ -39,7 +39,7 @@ func speak(t *testing.T, address string, b []byte) (said []byte, ended bool) {
 
 // TestStrangersAreAnsweredAsByEtcd sends bytes that no gRPC client sends: other protocols, and unexpected frames. The
 // simulated member must end the connection in the same cases as etcd, answer HTTP/1 with the same status, and still
-// serve calls afterwards.
+// serve calls afterward.
 func TestStrangersAreAnsweredAsByEtcd(t *testing.T) {
 	const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 	settings := preface + "\x00\x00\x00\x04\x00\x00\x00\x00\x00"
