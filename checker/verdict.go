@@ -63,7 +63,7 @@ type Finding struct {
 	Lock    history.Lock
 	Holders []history.Process
 	// About is the process whose lease, key or delay is the cause. In a clash it is one of the Holders. For a waiter it
-	// is the process that blocks the waiter. It is empty if the cause concerns no single process.
+	// is the process that blocks the waiter. It is empty if the cause does not concern a single process.
 	About   history.Process
 	Witness []int // indexes of the events that show the violation, ascending
 	// At is the index of the event that broke the law. Later events did not contribute to the violation.
@@ -78,7 +78,7 @@ type Finding struct {
 	// needed fault come first. Check leaves Trials empty.
 	Trials []Trial
 	// Explanation is one paragraph in plain words: how the violation came about, or what was missing for another
-	// verdict. For a law that holds it says what was examined ("15 sections, none overlapped").
+	// verdict. For a law that holds, it says what was examined ("15 sections, none overlapped").
 	Explanation string
 	// Further lists the breaches of the law with causes other than Cause: for each cause, the first breach in the
 	// history. Each is a complete finding on the same law, whose own Further is empty.

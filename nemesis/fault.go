@@ -52,11 +52,11 @@ const (
 // Fault.
 type Fault struct {
 	Kind Kind
-	// Target is the process that the fault affects. For a fault of a link (DelayLink, DelayMessage) it is the sender,
+	// Target is the process that the fault affects. For a fault on a link (DelayLink, DelayMessage) it is the sender,
 	// and for a Break the client. A Cut has no target.
 	Target sim.ProcessID
-	// Peer is the other end of the link (DelayLink, DelayMessage: the receiver; Break: the server or the resource). For
-	// FailOver, it is the replica to promote.
+	// Peer is the other end of the link: the receiver for a DelayLink or DelayMessage, and the server or the resource
+	// for a Break. For a FailOver, it is the replica to promote.
 	Peer sim.ProcessID
 	// Left and Right are the two sides of a Cut, in the order in which they were written. Neither is empty.
 	Left, Right []sim.ProcessID
@@ -67,8 +67,8 @@ type Fault struct {
 	// For a Jump, By is how far the clock jumps: backward if negative, and never zero. For a DelayLink or DelayMessage,
 	// it is how much later a message arrives. For a SlowFsync, it is how much longer an fsync takes. Both are positive.
 	By time.Duration
-	// PPM (Drift only) is the change of the clocks' rate in parts per million. It is never zero, negative for a slower
-	// clock, and within ±MaxPPM.
+	// PPM (Drift only) is the change of the clocks' rate in parts per million. It is negative for slower clocks, within
+	// ±MaxPPM, and never zero.
 	PPM int
 	// For is how long the fault lasts. For Pause and SlowFsync it is never zero. For a Cut or a Drift, zero means that
 	// the fault never ends. For a DelayLink, zero means that only the first message after the trigger is delayed.

@@ -67,7 +67,7 @@ func ParseDuration(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// FormatDuration prints a duration as fault lines do, with a sign only if it is negative: 90s, 1.2s, -500ms.
+// FormatDuration formats a duration as fault lines do, with a sign only if it is negative: 90s, 1.2s, -500ms.
 func FormatDuration(d time.Duration) string {
 	if d < 0 {
 		return string(appendDuration([]byte("-"), d))
@@ -123,7 +123,7 @@ func nearestUnit(unit string) string {
 	return nearest.Word(unit, units)
 }
 
-// appendDuration prints d with all its decimals, in the largest unit among s, ms, us and ns that is not larger than d:
+// appendDuration appends d with all its decimals, in the largest unit among s, ms, us and ns that is not larger than d:
 // 90s, 1.2s, 500ms. Minutes and hours are not used, so that durations are easy to compare. The sign of d is ignored.
 func appendDuration(b []byte, d time.Duration) []byte {
 	d = max(d, -d)
@@ -148,7 +148,7 @@ func appendDuration(b []byte, d time.Duration) []byte {
 	return append(b, name...)
 }
 
-// appendSign prints "+" or "-". Jumps and drifts always have a sign.
+// appendSign appends "+" or "-". Jumps and drifts always have a sign.
 func appendSign(b []byte, negative bool) []byte {
 	if negative {
 		return append(b, '-')

@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// Default is the protocol of the starter file if the user names no lock: the most common lock on Redis.
+// Default is the protocol of the starter file if the user specifies no lock: the most common lock on Redis.
 const Default = locks.SetNXPX
 
 // width is the maximum width of comment lines, in columns.

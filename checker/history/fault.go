@@ -97,10 +97,10 @@ const (
 // Fault says which processes a fault strikes and how, as far as this is known when the fault strikes. The kind of the
 // fault is the event's F. Its line in the plan is the event's Value.
 type Fault struct {
-	// On names the processes that the fault strikes: the process that is paused or crashed, the master that is
+	// On lists the processes that the fault strikes: the process that is paused or crashed, the master that is
 	// replaced, or the sending side of a link.
 	On []Process
-	// To names the other side of a link, or the replica that is promoted. It is empty for all other faults.
+	// To is the other side of a link, or the replica that is promoted. It is empty for all other faults.
 	To []Process
 	// Ends reports whether the end of the fault will be recorded, because the fault has a duration or the crashed
 	// server restarts. Otherwise the fault is over as soon as it strikes, or lasts forever.
@@ -135,8 +135,8 @@ func (f F) IsClock() bool { return f.Does().IsClock() }
 // IsClock reports whether the effect changes clocks and nothing else.
 func (e Effect) IsClock() bool { return e == SetsClock || e == PacesClock }
 
-// Delays reports whether the effect can delay the reply to a request. Changes of clocks, sessions and keys delay no
-// message.
+// Delays reports whether the effect can delay the reply to a request. Changes to clocks, sessions and keys do not delay
+// messages.
 func (e Effect) Delays() bool { return !e.IsClock() && e != EndsSession && e != RemovesKeys }
 
 // IsLink reports whether a fault of this kind affects a link: it drops or delays messages, or resets a connection.

@@ -55,7 +55,7 @@ const (
 // from its requests.
 type Lapse string
 
-// The unsafe things that a header can list.
+// The lapses that a header can list.
 const (
 	PartOfOwner Lapse = "part-of-owner" // a release compares only a part of the owner value
 	// the first release ends the renewal, even if the owner has acquired the lock several times and still holds it
@@ -68,7 +68,7 @@ func (h *Header) Applies(m Measure) bool { return slices.Contains(h.Measures, m)
 // MayApply reports whether a measure is, or may be, applied.
 func (h *Header) MayApply(m Measure) bool { return h.Applies(m) || h.Unsure(m) }
 
-// Unsure reports whether the header says that it is unknown whether a measure is applied.
+// Unsure reports whether the header says that it is unknown if a measure is applied.
 func (h *Header) Unsure(m Measure) bool { return slices.Contains(h.Unknown, m) }
 
 // StatesMeasures reports whether the header lists any measures. The headers of recorded histories seldom do.

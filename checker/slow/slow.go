@@ -37,7 +37,7 @@ type Finding struct {
 type Breach struct {
 	// Events are the indexes of the events that together violate the law.
 	Events []int
-	// Cause is the reason as checker.Cause prints it. It may be only the beginning of that text, because this package
+	// Cause is the reason, as checker.Cause prints it. It may be only the beginning of that text, because this package
 	// does not distinguish all causes.
 	Cause string
 	// Broken is the instant at which the law was violated.
@@ -153,7 +153,7 @@ func Check(h *history.History) Verdict {
 	return all
 }
 
-// Of checks a history against the law with the given name, which must be in the list laws.
+// Of checks a history against the law with the given name, which must be registered.
 func Of(h *history.History, name string) Finding {
 	i := slices.IndexFunc(laws, func(l law) bool { return l.name == name })
 	return laws[i].finding(readingOf(h))

@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// job is one invocation of "fencepost run" or "fencepost replay", or of "fencepost merge" if that merges results of
-// "fencepost run".
+// job is one invocation of "fencepost run" or "fencepost replay", or of "fencepost merge" with results of "fencepost
+// run".
 type job struct {
 	output.Frame
 	scenario *scenarios.Scenario

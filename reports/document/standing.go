@@ -39,7 +39,7 @@ func (s Standing) Words() string {
 	return s.came() + ", " + s.expectation()
 }
 
-// verdicts returns everything that Words can return, in alphabetical order.
+// verdicts lists the possible results of Words, in alphabetical order.
 func verdicts() []string {
 	said := map[string]bool{}
 	for code := range 1 << 7 {

@@ -38,7 +38,7 @@ func (p *Writer) Mentions(word string) bool {
 // Put adds parts to the page.
 func (p *Writer) Put(parts ...Part) { p.body.WriteString(render(parts...)) }
 
-// Card adds a card with a heading, which may be empty. The card contains the parts that the function show adds.
+// Card adds a card with a heading, which may be empty. It calls show to add the parts of the card.
 func (p *Writer) Card(heading string, show func()) {
 	p.Inside("section", "card", func() {
 		p.Put(If(heading != "", Heading(heading)))
@@ -46,7 +46,7 @@ func (p *Writer) Card(heading string, show func()) {
 	})
 }
 
-// Inside adds an element with the given name and class. The element contains the parts that the function show adds.
+// Inside adds an element with the given name and class. It calls show to add the parts of the element.
 func (p *Writer) Inside(name, class string, show func()) {
 	p.Put(Raw("<" + name + ` class="` + class + `">`))
 	show()

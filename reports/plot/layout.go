@@ -146,7 +146,7 @@ func (a *Axis) ticks(length, room float64) []Tick {
 	return ticks
 }
 
-// position returns the position in the picture of a point given in the units of the axes.
+// position converts a point from the units of the axes to a position in the picture.
 func (p *plane) position(v Point) Point {
 	return Point{p.left + float64(p.X.share(v.X)*(p.right-p.left)), p.bottom - float64(p.Y.share(v.Y)*(p.bottom-p.top))}
 }

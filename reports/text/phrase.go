@@ -41,8 +41,8 @@ func Grouped(n int) string {
 	return b.String()
 }
 
-// Large formats a number that may be very large. From a million on, the result has two significant digits: "1.6
-// trillion", "1.2 × 10^21". n must not be negative.
+// Large formats a number that may be very large. If it is a million or more, the result has two significant digits:
+// "1.6 trillion", "1.2 × 10^21". n must not be negative.
 func Large(n float64) string {
 	if n < 999_500 {
 		return Grouped(int(math.Round(n)))
@@ -57,7 +57,8 @@ func Large(n float64) string {
 	return strconv.FormatFloat(scale, 'f', -1, 64) + " " + name
 }
 
-// Percentage formats a share from 0 to 1 with two significant digits, or with three from 99.5 % on: "4.2 %", "100 %".
+// Percentage formats a share from 0 to 1 with two significant digits, or with three if it is at least 99.5 %: "4.2 %",
+// "100 %".
 func Percentage(share float64) string {
 	digits := 2
 	if share >= 0.995 {

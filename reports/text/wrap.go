@@ -43,8 +43,8 @@ func Wrap(text string, width int) []string {
 // character.
 func Clip(s string, width int) string { return displaywidth.TruncateString(s, width, "") }
 
-// Cells returns the number of terminal cells that s takes. A character of an East Asian script takes two cells, and so
-// does an emoji. A combining mark takes none.
+// Cells returns the number of terminal cells that s occupies. A character of an East Asian script occupies two cells,
+// and so does an emoji. A combining mark occupies none.
 func Cells(s string) int { return displaywidth.String(s) }
 
 // isAddress reports whether a word is the address of a page. Addresses are not broken, so that they can be copied.

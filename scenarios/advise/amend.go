@@ -222,8 +222,8 @@ func (e *edit) inList(n *ast.SequenceNode, path []string) ast.Node {
 	return n
 }
 
-// written returns value as YAML text, nested in one flow mapping for each key of path: path [a b] and value 1 give "{a:
-// {b: 1}}". inBraces says whether the text will be inside { } or [ ], where more values must be quoted.
+// written formats value as YAML, nested in one flow mapping for each key of path: path [a b] and value 1 give "{a: {b:
+// 1}}". inBraces says whether the result will be inside { } or [ ], where more values must be quoted.
 func written(path []string, value string, inBraces bool) string {
 	if len(path) == 0 {
 		return format.Quoted(value, inBraces)

@@ -206,7 +206,7 @@ func (t *striker) messages(f nemesis.Fault, seed uint64) (all []nemesis.Fault, e
 	return all, nil
 }
 
-// explanation says in words which faults the mutant needs and why they are rare.
+// explanation says which faults the mutant needs and why they are rare.
 func (r *Rare) explanation() string {
 	if len(r.Struck) == 0 {
 		return "Needs no fault."

@@ -163,7 +163,7 @@ func (st *stage) printed() (list []Printed) {
 	return list
 }
 
-// rebase shifts the times of a history so that zero becomes time 0. Earlier times become 0.
+// rebase subtracts zero from the times of a history. Earlier times become 0.
 func rebase(h *history.History, zero sim.Time) {
 	shift := func(t *sim.Time) {
 		if *t != history.Never {

@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// Config describes the lock to test, its servers and the faults. A zero field means its default.
+// Config describes the lock to test, its servers and the faults. A field that is zero has its default value.
 type Config struct {
 	// New creates the lock of one client. It is required. It is called in a goroutine of the client when the client
 	// first needs a lock on a key. Every connection that it opens must be dialed with the client's DialContext. If New

@@ -207,7 +207,7 @@ func (t *trial) script(ctx context.Context) {
 	if !ok {
 		return
 	}
-	// By now the second client's lease has either been extended or has ended.
+	// By now the second client's lease has been extended or has ended.
 	waits, came := t.await(third, waits, t.ttl+t.ttl/2)
 	switch {
 	case came == gaveUp:
@@ -256,7 +256,7 @@ type calling struct {
 	took time.Duration
 }
 
-// returnsWithin waits for a call to return, for at most d, and reports whether it did.
+// returnsWithin waits up to d for a call to return, and reports whether it did.
 func (c *calling) returnsWithin(d time.Duration) bool {
 	select {
 	case <-c.done:

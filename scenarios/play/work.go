@@ -57,8 +57,8 @@ type Progress struct {
 	Of   int    `json:"of"`
 }
 
-// Ask answers a request. Request and answer are JSON. A longer task calls the function progress to report its progress,
-// and stops early when ctx is done.
+// Ask answers a request. The request and the answer are JSON. A longer task calls progress from time to time, and stops
+// early when ctx is done.
 func (p *Player) Ask(ctx context.Context, text []byte, progress func(Progress)) []byte {
 	var r request
 	answer := &reply{}

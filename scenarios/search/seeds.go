@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Range is the set of seeds from First to Last, both included.
+// Range is the set of seeds from First to Last, inclusive.
 type Range struct{ First, Last uint64 } // First <= Last
 
 // rangeOf returns the range of n seeds that begins with first. n must be at least 1.

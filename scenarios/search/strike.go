@@ -27,8 +27,8 @@ var strikes = [margin.Ways][]func(*variation) []nemesis.Fault{
 	margin.Requests: {(*variation).lateRequest, (*variation).pauseClient},
 }
 
-// strike picks at random one of the functions in the table strikes for the close call, calls it, and returns its
-// faults. It returns no faults if the function finds no target for them.
+// strike calls one of the functions listed for the close call, chosen at random, and returns its faults. There are none
+// if the function finds no target for them.
 func (v *variation) strike() []nemesis.Fault {
 	w := v.call.Way
 	if w == margin.Mixed {

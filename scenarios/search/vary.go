@@ -36,8 +36,8 @@ func (v *variation) vary(drawn []nemesis.Fault) {
 	}
 }
 
-// change picks a fault at random and passes it to the function edit. If the mix allows the resulting fault, it replaces
-// the old one.
+// change picks a fault at random and calls edit with it. If the mix allows the resulting fault, change replaces the old
+// one with it.
 func (v *variation) change(edit func(nemesis.Fault) nemesis.Fault) {
 	i := v.below(len(v.faults))
 	if f := edit(v.faults[i]); v.plans.generator.Allows(f) {

@@ -48,7 +48,7 @@ var fields = []plot.Ink{
 	plot.Ground,
 }
 
-// rank returns the index of a state in the slice fields.
+// rank returns the index of a state's color in fields.
 func rank(s State) int {
 	return slices.Index([]State{Safe, Chance, Broken, Unjudged, Invalid}, s)
 }

@@ -172,7 +172,7 @@ func (s *Sweep) Seen(p *Point, seed uint64) (string, error) {
 	return v.doc.String(), nil
 }
 
-// decided reports whether the state of a law at the point is final, so that the missing runs cannot change it.
+// decided reports whether the state of a law at the point is final: the missing runs cannot change it.
 func (p *Point) decided(law checker.Law) bool {
 	state := p.State(law)
 	return state != Invalid && (state == Chance || !p.Stopped)

@@ -97,7 +97,7 @@ func Keys() (list []Keyed) {
 	return list
 }
 
-// dataCommands maps names in lower case to data commands.
+// dataCommands maps lower-case names to data commands.
 var dataCommands = map[string]*command{}
 
 func init() {

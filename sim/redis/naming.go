@@ -79,7 +79,7 @@ func (n *Namer) script(text string) string {
 	return name
 }
 
-// firstLine returns the first line of a script that contains a printable character.
+// firstLine returns a script's first line with a printable character.
 func firstLine(script string) string {
 	for line := range strings.Lines(script) {
 		if name := printable(line); name != "" {

@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// connection is the state of a connection that is open. Most connections have no state. If the node has replication, or
-// while any request is waiting, every connection that sends a request gets a state.
+// connection is the state of an open connection. Most connections have no state. If the node has replication, or while
+// any request is waiting, every connection that sends a request gets a state.
 type connection struct {
 	name    string
 	multi   bool // between MULTI and EXEC

@@ -144,7 +144,7 @@ func (l *Lives) Wake(uint64) {}
 // Fault does nothing. Servers that support a fault of this kind override it.
 func (l *Lives) Fault(sim.ServerFault) {}
 
-// ClockChanged sets the clocks of the process to the clocks of the server in the world.
+// ClockChanged sets the clocks of the process to those of the server in the world.
 func (l *Lives) ClockChanged() {
 	if l.Daemon == nil {
 		return // no fault can change the clocks of a process that the user has started

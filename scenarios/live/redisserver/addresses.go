@@ -121,7 +121,7 @@ type Stream struct {
 	half []byte // the beginning of an incomplete value
 }
 
-// Translate replaces the addresses in the values that are complete so far, and returns these values. It keeps the rest
+// Translate replaces the addresses in the values that are complete so far, and returns these values. It saves the rest
 // for the next call.
 func (s *Stream) Translate(b []byte) []byte {
 	if s.Book == nil {

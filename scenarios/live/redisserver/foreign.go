@@ -230,7 +230,7 @@ func (c Foreign) names(w *wire) (names []string, err error) {
 	}
 }
 
-// quoted returns a glob pattern that matches only the text s.
+// quoted returns a glob pattern that matches only s.
 func quoted(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(s)
 }

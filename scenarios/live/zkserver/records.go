@@ -21,7 +21,7 @@ type origin struct {
 	path    string // without the number that ZooKeeper appends to a sequential znode
 }
 
-// node is a znode that was recorded.
+// node is a recorded znode.
 type node struct {
 	czxid int64
 	gone  int64 // a zxid at which the znode is known not to exist; 0: it exists

@@ -83,7 +83,7 @@ type libraryState struct {
 	list    []*Function // functions that the library being loaded has registered
 }
 
-// expose makes the fields of the table globals visible in the table env.
+// expose makes the fields of a table visible to libraries of functions, as globals.
 func (s *libraryState) expose(globals *lua.LTable) {
 	s.env.Metatable.(*lua.LTable).RawSetString("__index", globals)
 }

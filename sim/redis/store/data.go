@@ -36,8 +36,8 @@ type Entry struct {
 	lent    bool             // miniredis has a copy of the string, with the same value
 }
 
-// Data is the data of a node. Strings, deadlines and owners are stored in the field keys, which is a map, and all other
-// values in miniredis.
+// Data is the data of a node. Strings, deadlines and owners are stored in a map (the field keys), and all other values
+// in miniredis.
 //
 // Invariant: every key in miniredis is also in the map. Every key in the map is also in miniredis, with two exceptions:
 // a string of which miniredis has no copy at the moment (see the field lent), and a hash whose fields are all hidden.
@@ -88,8 +88,7 @@ type Server interface {
 	// LogCommand logs a command in the same way.
 	Log(e Effect)
 	LogCommand(args []string)
-	// Changed is called after each change of a key. It is also called after an expired key was deleted; expired is then
-	// true.
+	// Changed is called after each change of a key. expired is true if an expired key was deleted.
 	Changed(name string, expired bool)
 	// Flushed is called before all keys are removed.
 	Flushed()
@@ -130,8 +129,8 @@ func New(node Server) *Data {
 	return d
 }
 
-// renew creates a new miniredis. It also opens a connection to the new miniredis, which registers its commands only
-// when there is a connection.
+// renew creates a new miniredis and opens a connection to it. miniredis registers its commands only when there is a
+// connection.
 func (d *Data) renew() {
 	d.mini = miniredis.NewMiniRedis()
 	conn, err := d.mini.Dial()
