@@ -268,9 +268,10 @@ func TestScenariosComeOutOtherwiseWithFewWordsChanged(t *testing.T) {
 	}
 }
 
-// TestTheFaultsOfAScenarioDoWhatItShows removes each fault of each scenario in turn. Without the fault, some expected
-// violation must no longer occur, or some metric must be out of bounds. If the scenario itself does not show this, one
-// of its variants, in which a few words are changed, must show it. Every scenario must have a fault or such a variant.
+// TestTheFaultsOfAScenarioDoWhatItShows removes each fault of each scenario in turn. Without the fault, one of the
+// expected violations must no longer occur, or one of the metrics must be out of bounds. If the scenario itself does
+// not show this, one of its variants, in which a few words are changed, must show it. Every scenario must have a fault
+// or such a variant.
 func TestTheFaultsOfAScenarioDoWhatItShows(t *testing.T) {
 	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {

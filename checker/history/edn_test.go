@@ -199,8 +199,8 @@ func TestWholeNumbersAreReadHoweverEDNWritesThem(t *testing.T) {
 	}
 }
 
-// TestACutHistoryIsReadUpToThere cuts off a history at every byte. The complete operations are read, and the result
-// says that there may have been more.
+// TestACutHistoryIsReadUpToThere cuts off a history at every byte. The complete operations must be read, and the result
+// must say that there may have been more.
 func TestACutHistoryIsReadUpToThere(t *testing.T) {
 	const op = `{:type :ok, :f :lost, :process "a\"}", :value ({} \} [])}`
 	vector := "[" + op + "\n" + op + " ; {\n]"

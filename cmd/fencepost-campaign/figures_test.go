@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// withQuick creates a folder with the scenario quick.
+// withQuick creates a folder with the scenario "quick".
 func withQuick(b *testing.B) string {
 	dir := b.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "quick.yaml"), []byte(quick), 0o600); err != nil {

@@ -29,7 +29,7 @@ type attacker struct {
 	dir string // a folder that belongs to the attacker
 }
 
-// newAttacker returns an attacker who is the user nobody. It skips the test unless root runs it.
+// newAttacker returns an attacker who is the user "nobody". It skips the test unless root runs it.
 func newAttacker(t testing.TB) *attacker {
 	t.Helper()
 	nobody, err := user.Lookup("nobody")

@@ -49,7 +49,7 @@ func TestSVG(t *testing.T) {
 	}
 }
 
-// On a page, no color is a constant. Apart from the colors, the picture is the same.
+// On a page, no color is fixed. Apart from the colors, the picture is the same.
 func TestOnPage(t *testing.T) {
 	page := sample().OnPage(400, 300)
 	if strings.Contains(page, `="#`) {

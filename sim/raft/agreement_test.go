@@ -143,7 +143,7 @@ func (l *lab) inject(f fault) {
 
 var network = sim.Options{Delay: sim.Delay{Lo: 200 * time.Microsecond, Hi: 5 * ms}}
 
-// draw injects some random faults within the first ten seconds.
+// draw injects random faults within the first ten seconds.
 func (l *lab) draw(members int) {
 	s := l.Stream("faults")
 	pick := func(n int) int { return int(s.Uint64() % uint64(n)) }

@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// searched is a scenario for finding defects of a library. Its two formatting verbs are the number of servers and a
-// mix; an empty mix means the default one.
+// searched is a scenario for finding defects of a library. Its two formatting verbs stand for the number of servers and
+// a mix; an empty mix means the default one.
 const searched = `name: searched
 servers: {redis: %d, persistence: {append-fsync: always}}
 clients: 3
