@@ -55,7 +55,8 @@ type fitting interface {
 	FitText(p *text.Writer, room int)
 }
 
-// screenLines is the number of lines that a text should not exceed. If it does, blocks of type fitting are shortened.
+// screenLines is the number of lines that text output should not exceed. If it does, blocks of type fitting are
+// shortened.
 const screenLines = 50
 
 // Text writes the document for a person at a terminal. No line is wider than opt.Width. It fails only if a write to w
@@ -79,7 +80,7 @@ func (d *Document) text(p *text.Writer, all bool) {
 	}
 }
 
-// isBelow reports whether a text shows the block below its end. kept reports whether it does so only with --all.
+// isBelow reports whether text output shows the block below its end. kept reports whether it does so only with --all.
 func isBelow(b Block) (below, kept bool) {
 	switch b.(type) {
 	case Whole:

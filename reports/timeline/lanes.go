@@ -1,8 +1,8 @@
 // Package timeline draws one history: as text with time running downward, and as a picture for a page with time running
 // to the right.
 //
-// Goals: a reader sees how a critical section outlives its lease; every event in the witness of a violation is shown;
-// equal histories give identical texts and pages. Non-goals: checking a history (package checker), and the rest of a
+// Goals: a user sees how a critical section outlives its lease; every event in the witness of a violation is shown;
+// equal histories give identical text and pages. Non-goals: checking a history (package checker), and the rest of a
 // report.
 //
 // A history is first arranged in lanes (lanes.go, arrange.go), which show which client was in which section and under

@@ -37,8 +37,8 @@ type command struct {
 	Name  string // in lower case
 	Arity int    // number of arguments including the name; negative: at least that many
 	Flags flag
-	// run executes the command. If run is nil, miniredis executes the command, unless the function in the field "first"
-	// has already replied.
+	// run executes the command. If run is nil, miniredis executes the command, unless the field "first" holds a
+	// function that has already replied.
 	run   func(d *store.Data, args []string)
 	first func(d *store.Data, args []string) (answered bool)
 	keys  keyRange // the default is the first argument for a data command, and none for other commands
