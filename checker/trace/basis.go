@@ -30,8 +30,7 @@ type knowledge struct {
 	received Basis // the last read that returned, or a write that was confirmed after it
 	reading  int   // position of the call of the unfinished read; -1 if there is none
 	calls    []call
-	// maps each value to the index of the last call that wrote it; contains only the first calls, up to the number
-	// entered
+	// maps each value to the index of the last call that wrote it; calls from index entered on are not included yet
 	latest  map[string]int
 	entered int
 }

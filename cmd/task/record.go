@@ -62,7 +62,7 @@ const mostRecord = 256 << 20
 
 // readRecord reads the file of a record, which another person may have written. It returns an error if the file is
 // larger than the given maximum. In that case it reads little more than the maximum, or nothing if the file system
-// knows the size.
+// reports a larger size.
 func readRecord(path string, most int64) (text []byte, err error) {
 	f, err := os.Open(path)
 	if err != nil {

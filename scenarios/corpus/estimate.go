@@ -85,8 +85,8 @@ func chanceOf(runs, catches int, probability float64) float64 {
 	return high
 }
 
-// atMost returns the probability that at most the given number of runs catch the mutant. Each run does so with
-// probability p.
+// atMost returns the probability of at most the given number of catches in the given number of runs, if each run
+// catches the mutant with probability p.
 func atMost(runs, catches int, p float64) float64 {
 	if catches >= runs {
 		return 1

@@ -25,8 +25,8 @@ import (
 //     send any number of requests meanwhile.
 //   - While another client has the lock, Lock waits for at least a second, or an eighth of the TTL if that is shorter.
 //     After that it may give up with an error, and is called again. If it returns nil and the lock is shared ([Sharer])
-//     for both clients, both call Unlock, and the trial ends. To get the whole trial, let New return exclusive locks for
-//     clients whose names begin with "worker".
+//     for both clients, both call Unlock, and the trial ends. To get the whole trial, let New return exclusive locks
+//     for clients whose names begin with "worker".
 //   - A Lock whose context is canceled while another client has the lock does not return nil.
 //   - Unlock returns nil and frees the lock. On each server where the holder has a key of the lock, some key of the
 //     lock must change before that key expires: it is deleted, or overwritten with the value that means "free".

@@ -177,7 +177,7 @@ type (
 		busHeader
 		ordered bool
 	}
-	// vote is a master's reply to a ballot for which it votes.
+	// vote answers a ballot: its sender votes for the sender of the ballot.
 	vote struct{ busHeader }
 	// correction is sent to a member that claims slots of another member. It names the member that serves these slots.
 	correction struct {
