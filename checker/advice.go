@@ -67,9 +67,9 @@ func consensus(k history.ServiceKind) bool { return k.OneLog }
 // removing is true for servers that remove a lock when its lease has ended.
 func removing(k history.ServiceKind) bool { return !k.ClientsExpire }
 
-// nothingLeft and noneKnown are used for a violation for which no advice is left. nothingLeft is for violations of
-// exclusion although the users of the lock already apply every safety measure, including one that guards the data.
-// noneKnown is for all others.
+// nothingLeft and noneKnown are used for a violation for which no advice is left: nothingLeft if exclusion was violated
+// although the users of the lock already apply every safety measure, including one that guards the data, and noneKnown
+// otherwise.
 const (
 	nothingLeft = "Everything that the documentation recommends against this is in place. " +
 		"What remains is the limit of a lock with a lease: " +

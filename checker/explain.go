@@ -32,7 +32,7 @@ func (f *Finding) holds(seen string)    { f.Outcome, f.Explanation = Holds, seen
 // Each examination may require another pass over the history.
 const mostBreaches = 100
 
-// examined says in the explanation, if more is true, that only the first breaches were examined.
+// examined notes in the explanation, if more is true, that only the first breaches were examined.
 func (f *Finding) examined(more bool) {
 	if more {
 		f.Explanation += sentence(" Only the first %d such overlaps were examined for their causes.", mostBreaches)
@@ -127,7 +127,7 @@ func (t *judge) endText(g *trace.Grant) string {
 }
 
 // overstayStory explains why a holder was still inside after its lease had ended. If the holder lost the lock early and
-// was told so, on describes the loss; otherwise it is nil.
+// was told so, the loss is passed as on, which is otherwise nil.
 func (t *judge) overstayStory(l lateness, why blame, on *loss) string {
 	g := &t.Grants[l.grant]
 	s := sentence("The lease of %s had ended at %v as it should; the lock service broke no promise.", g.Process,

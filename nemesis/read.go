@@ -13,7 +13,7 @@ import (
 // trigger such as "the n-th acquired".
 const MaxNumber = 1_000_000
 
-// time parses a duration of 0s or more. In error messages, what describes the duration.
+// time parses a duration of 0s or more. Error messages describe it with the given words.
 func (p *parser) time(what string) time.Duration {
 	text := p.quantity(what)
 	if text == "" {
@@ -38,8 +38,8 @@ func (p *parser) duration() time.Duration {
 	return d
 }
 
-// quantity returns the next token without consuming it. If there is none, it returns "" and reports that what is
-// missing.
+// quantity returns the next token without consuming it. If there is none, it returns "" and reports an error, which
+// describes the missing token with the given words.
 func (p *parser) quantity(what string) string {
 	text := p.peek()
 	if text == "" {
@@ -152,8 +152,8 @@ func (p *parser) driftTrigger() Trigger {
 	return t
 }
 
-// refuseTime reports an error if the next token is a time, because the word before it cannot precede a time. The word
-// that can is valid.
+// refuseTime reports an error if the next token is a time, because the word before it cannot precede a time. The error
+// suggests a valid word instead.
 func (p *parser) refuseTime(valid string) {
 	if looksLikeNumber(p.peek()) {
 		wrong := p.tokens[p.next-1]

@@ -61,9 +61,9 @@ func (s *Scenario) lapses() (list []history.Lapse) {
 	return list
 }
 
-// foreignMeasures returns the safety measures of clients whose lock's code is unknown. Some are determined by the
-// scenario, and others are shown by the requests of a run. unknown contains the safety measures of which neither is
-// true.
+// foreignMeasures returns the safety measures of clients whose lock's code is unknown. The scenario determines some of
+// them; the requests of a run show others. unknown contains the safety measures that neither the scenario nor the
+// requests determine.
 func (s *Scenario) foreignMeasures(seen *requestReader, events []history.Event) (list, unknown []history.Measure) {
 	for _, m := range s.settings() {
 		shown := seen.shown[m.measure]

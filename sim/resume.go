@@ -53,7 +53,8 @@ func place(who actor, all []found) uint64 {
 	return mix(all[i].key^resumeDraw) % 2 * 2
 }
 
-// resumeDraw is mixed into the keys of the random draws in place, so that they are independent of the draws of delays.
+// resumeDraw is mixed into the keys of the random draws that place makes, so that they are independent of the draws of
+// delays.
 const resumeDraw = 0x726573756d65
 
 // readInTurn sorts the events that an [EventLoop] finds after a pause into the order in which the event loop handles

@@ -162,8 +162,8 @@ func (r *reading) passedOn(w *window) int {
 	return -1
 }
 
-// earlierKey returns an earlier attempt of the same client on whose key window w depends: the last attempt, other than
-// except, that set a key before the window was recorded. The key must still have been present at that time. earlierKey
+// earlierKey returns an earlier attempt of the same client on whose key window w depends: the last attempt that set a
+// key before the window was recorded, ignoring except. The key must still have been present at that time. earlierKey
 // returns "" if there is no such attempt, or if the window's own attempt has set a key.
 func (r *reading) earlierKey(w *window, except history.Attempt) history.Attempt {
 	sets := func(i int, of history.Attempt) bool {
@@ -200,7 +200,7 @@ func (r *reading) earlierKey(w *window, except history.Attempt) history.Attempt 
 }
 
 // joinedKey returns another client's attempt if the client of window w has joined its key, such as a counter of
-// readers. This is the attempt, other than except, whose key the window's own attempt last extended before its grant.
+// readers. This is the attempt whose key the window's own attempt last extended before its grant, ignoring except.
 // joinedKey returns "" if there is no such attempt, or if the window's own attempt has set a key.
 func (r *reading) joinedKey(w *window, except history.Attempt) history.Attempt {
 	before := r.Events[:w.at]

@@ -156,8 +156,8 @@ func (r *reading) firstValue(i int) string {
 
 // basis returns the value from which the accepted write at position i was computed: the value that the client knew when
 // it made the write call. If the history does not record the call, it is the value of the attempt's last accepted read
-// or write. at is the position at which the client learned the value, and asked the one at which it requested the
-// value. at is -1 if the client read nothing.
+// or write. basis also returns the positions at which the client learned the value (-1 if it read nothing) and at which
+// it requested the value.
 func (r *reading) basis(i int) (at, asked int, value string) {
 	e := &r.Events[i]
 	if e.Of == "" {

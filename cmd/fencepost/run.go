@@ -109,7 +109,7 @@ func newReplay() *cobra.Command {
 	return c
 }
 
-// oneArgument requires exactly one argument, which error messages call what.
+// oneArgument requires exactly one argument. Error messages describe it with the given words.
 func oneArgument(what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {

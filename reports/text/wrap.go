@@ -50,7 +50,7 @@ func Cells(s string) int { return displaywidth.String(s) }
 // isAddress reports whether a word is the address of a page. Addresses are not broken, so that they can be copied.
 func isAddress(word string) bool { return strings.Contains(word, "://") }
 
-// Printable replaces characters that a terminal would execute rather than show with spaces.
+// Printable puts spaces in place of characters that a terminal would execute instead of showing.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || history.Unprintable(r) {

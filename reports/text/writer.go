@@ -96,7 +96,7 @@ func (p *Writer) Gap(wanted bool) (before bool) {
 	return before
 }
 
-// Indent calls write, and indents all lines that write writes by the given number of cells.
+// Indent calls write, and indents the lines that it writes by the given number of cells.
 func (p *Writer) Indent(cells int, write func()) {
 	width, shift := p.width, p.shift
 	p.width, p.shift = width-cells, shift+cells

@@ -286,9 +286,9 @@ func (a *assembly) fault(names nemesis.Names, events []history.Event, sent []nem
 	return nil
 }
 
-// assembledStories calls visit for violations in assembled scenarios, until visit returns false. The first scenario has
-// the seed from. At most perCause violations are passed for each pair of law and cause, so that rare pairs count as
-// much as frequent ones.
+// assembledStories calls visit for violations in assembled scenarios, until visit returns false. The scenarios have
+// consecutive seeds, beginning with from. At most perCause violations are passed for each pair of law and cause, so
+// that rare pairs count as much as frequent ones.
 func assembledStories(t testing.TB, from uint64, perCause int, visit func(*claims.Story) bool) {
 	t.Helper()
 	seen := map[string]int{}

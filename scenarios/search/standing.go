@@ -14,7 +14,7 @@ import (
 // Undecided if some seeds have not been run, some runs could not be judged, no fault ever struck while the lock was in
 // use, or a law whose outcome the scenario requires was never exercised. Runs with the same faults are Failed if some
 // did not come out as s expects. Otherwise they are Undecided if some seeds have not been run or some runs could not be
-// judged. open lists the reasons why the search is Undecided, one sentence each.
+// judged. Standing also returns the reasons why the search is Undecided, one sentence each.
 func (e *Result) Standing(s *scenarios.Scenario) (standing document.Result, open []string) {
 	if e.Repeated != nil {
 		return e.compared(s)

@@ -16,7 +16,7 @@ type variation struct {
 }
 
 // vary makes at least one random change to the plan. After each change, a coin toss decides whether to make another
-// one. drawn lists faults that vary may add.
+// one. vary may add faults that are listed in drawn.
 func (v *variation) vary(drawn []nemesis.Fault) {
 	if len(v.faults) == 0 {
 		v.add(v.strike()...)

@@ -186,9 +186,9 @@ type sweeper struct {
 	strikes campaign.Strikes
 }
 
-// runMore performs those of the given runs that the point does not have yet. It stops early when ctx is done or, if
-// until is not empty, as soon as each of its laws was violated in some runs but not in all. turned lists the runs after
-// which this first became true of a law.
+// runMore performs those of the given runs that the point does not have yet. It stops early when ctx is done. If laws
+// are listed in until, it also stops as soon as each of them was violated in some runs but not in all. runMore returns
+// the runs after which this first became true of a law.
 func (w *sweeper) runMore(p *Point, runs iter.Seq[int], until []checker.Law) (turned []int, err error) {
 	v := w.subject.vary(w.Axes, p.Levels)
 	if p.Problem = v.problem; v.scenario == nil {

@@ -12,7 +12,8 @@ import (
 )
 
 // served makes the members of a simulated world available, in real time, to programs on this machine, and returns the
-// members' addresses. All these programs count as one client of the world. add adds the members to the world.
+// members' addresses. All these programs count as one client of the world. served calls add to add the members to the
+// world.
 func served(t *testing.T, members []sim.ProcessID, add func(*sim.World), f sim.Front) (addresses []string) {
 	t.Helper()
 	clock, err := realtime.NewHostClock()

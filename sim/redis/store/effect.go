@@ -65,7 +65,7 @@ func (d *Data) Apply(e *Effect) {
 	}
 }
 
-// Remake appends the effects that create the key again to list.
+// Remake returns list, extended by the effects that create the key again.
 func (k *Key) Remake(list []Effect) []Effect {
 	if k.Type == "string" {
 		return append(list, Effect{Op: OpSet, Key: k.Name, Value: k.Value, When: k.Deadline, Attempt: k.Owner})
@@ -94,7 +94,8 @@ func (k *Key) Remake(list []Effect) []Effect {
 	return list
 }
 
-// pushAll appends the effects that create a list key again to list: one effect per element, with the element's owner.
+// pushAll returns list, extended by the effects that create a list key again: one effect per element, with the
+// element's owner.
 func (k *Key) pushAll(list []Effect) []Effect {
 	owners := map[string]history.Attempt{}
 	for _, m := range k.Members {
