@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
@@ -25,27 +24,31 @@ var legend = []struct{ letter, words string }{
 		"No lease prevents every such write; " +
 		"a fencing token can."},
 	{"W", "waiting: a client waited far too long, or forever, although enough servers were up."},
+	{"T", "tokens: a client got a fencing token that was not higher than all earlier ones. " +
+		"It is judged only for locks that give tokens."},
 }
 
 // introduction explains how to read the table. It follows the legend.
 const introduction = `A schedule is one run of several clients under faults that were drawn at random. A dot means that
-no schedule broke any of the four promises. That is no proof: the column "schedules" says how many schedules there were
-in all families of the row together, and the library's page says how many there were in each family. A letter in
-parentheses means that no random schedule broke the promise, but a fault that was placed by hand did. In the column
-"real", a letter means that a finding of the row also broke the promise in real time on a real server, by the same
-cause; a dot means that findings were tried there and none came out. An empty cell was not tried. The order is
-alphabetical. A letter does not mean that the library is at fault: its page says whether each finding is due to the
-library, its settings, the servers or a limit of all leases.`
+no schedule broke any of these promises. That is no proof: the column "schedules" says how many schedules there were in
+all families of the row together, and the library's page says how many there were in each family. A letter with a
+question mark means that no schedule of the family showed whether the promise is kept. A letter in parentheses means
+that no random schedule broke the promise, but a fault that was placed by hand did. In the column "real", a letter means
+that a finding of the row also broke the promise in real time on a real server, by the same cause; a dot means that
+findings were tried there and none came out. An empty cell was not tried. The order is alphabetical. A letter does not
+mean that the library is at fault: its page says whether each finding is due to the library, its settings, the servers
+or a limit of all leases.`
 
 // method explains how the results in the scoreboard were obtained.
-const method = `Each lock has a TTL of 8 s. Three clients take it twice each; they read the data at the beginning of their work
-and write it at the end. The work takes 4 s, or 20 s where the lock is renewed meanwhile. A client whose library says
-for how long the lock is valid writes only within that time. The libraries are unmodified, in documented settings. The
-faults of a family are drawn with the weights of the default mix. The Go libraries run in process, with one to five
-faults a schedule and more kinds of clients (scenarios/locktest/libraries); there, D counts clients that check
-their validity. Libraries of other languages run as unmodified programs in virtual time (scenarios/live), before
-simulated servers, with one fault a schedule; the resource is not paused. The column of all kinds is that of schedules
-with faults of several kinds.`
+const method = `Each lock has a TTL of 8 s. Three clients take it twice each; they read the data at the beginning of
+their work and write it at the end. The work takes 4 s, or 20 s where the lock is renewed meanwhile. A client whose
+library says for how long the lock is valid writes only within that time. If a library renews a Redis lock by itself,
+its client cannot say when: E then covers only the first 8 s after each acquisition, and a later overlap shows only as
+D. The libraries are unmodified, in documented settings. The faults of a family are drawn with the weights of the
+default mix. The Go libraries run in process, with one to five faults a schedule and more kinds of clients
+(scenarios/locktest/libraries); there, D counts clients that check their validity. Libraries of other languages run as
+unmodified programs in virtual time (scenarios/live), before simulated servers, with one fault a schedule; the resource
+is not paused. The column of all kinds is that of schedules with faults of several kinds.`
 
 // rerun explains how to repeat the runs of a scoreboard row.
 const rerun = `The page of a row has the command that installs its library. This runs redis-py again, and writes its result
@@ -71,7 +74,7 @@ func (b *Board) markdown() string {
 under which faults, you can replay each case with one command, and you can correct a row.`) + "\n" +
 		wrapped("Each letter names a promise that broke in at least one schedule of a family of faults:") + "\n")
 	for _, l := range legend {
-		out.WriteString("- **" + l.letter + "**, " + l.words + "\n")
+		out.WriteString(item("**" + l.letter + "**, " + l.words))
 	}
 	out.WriteString("\n" + wrapped("The columns of the table are these families:") + "\n")
 	for _, f := range Families {
@@ -110,7 +113,7 @@ func (b *Board) notTried() string {
 	if out.Len() == 0 {
 		return ""
 	}
-	return "\n## Not tried\n\n" + out.String()
+	return "\n## Not explored\n\n" + out.String()
 }
 
 // Pages returns the pages of the rows that have folders, and the page of the table. The keys are their paths relative
@@ -144,7 +147,12 @@ func (e *entry) markdown() string {
 		}
 	}
 	out.WriteString(e.aimed() + e.closest())
-	if e.Client == "" {
+	switch {
+	case e.OnlyReal:
+		out.WriteString("\n## Run it again\n\n" + wrapped("At the top of the repository, once. "+
+			"After that, the commands above run.") + "\n    " + strings.TrimSpace(e.Install) + "\n")
+		return out.String()
+	case e.Client == "":
 		return out.String()
 	}
 	out.WriteString("\n## Run it again\n\n" + wrapped("At the top of the repository, once, and then as often as you "+
@@ -167,7 +175,8 @@ func (e *entry) facts() (all document.Facts) {
 		add("Promises", strings.TrimSpace(e.Promise)+" Stated at "+e.Stated)
 	}
 	if e.result == nil {
-		add("Not tried", e.notTried())
+		add("Not explored", e.notTried())
+		add("On a real server", e.Confirmed)
 		return all
 	}
 	if e.former() {
@@ -180,34 +189,48 @@ func (e *entry) facts() (all document.Facts) {
 	return all
 }
 
-// table returns a table that shows how many runs of each family of faults broke each law.
+// table returns a table that shows, for each family of faults, in how many runs each law was decided, and in how many
+// of them it was broken.
 func (e *entry) table() string {
-	var out strings.Builder
+	var out, failed strings.Builder
 	out.WriteString("| promise |")
 	for _, o := range e.result.Outcomes {
-		fmt.Fprintf(&out, " %s, of %d |", o.Family, o.Runs)
+		fmt.Fprintf(&out, " %s, %d |", o.Family, o.Runs)
+		if o.Failed > 0 {
+			failed.WriteString(item(fmt.Sprintf("%s: %d of %d. %s", o.Family, o.Failed, o.Runs, o.Why)))
+		}
 	}
 	out.WriteString("\n|---|" + strings.Repeat("--:|", len(e.result.Outcomes)) + "\n")
-	for _, law := range judged {
+	for _, law := range e.laws() {
 		out.WriteString("| " + string(law) + " |")
 		for _, o := range e.result.Outcomes {
 			out.WriteString(" " + o.cell(law) + " |")
 		}
 		out.WriteByte('\n')
 	}
-	out.WriteString("\n" + wrapped("Each number says in how many schedules the promise was broken. "+
-		"A cell such as <1/33 means that it was broken in none. "+
-		"With 95 % confidence, fewer than 1 in 33 schedules break it."))
+	out.WriteString("\n" + wrapped("The number after the name of a family is that of its schedules. "+
+		"A cell such as 2 of 9 means that 9 schedules showed whether the promise is kept, and 2 of them broke it. "+
+		"A cell such as 0 of 9, <1/3 means that none broke it: "+
+		"with 95 % confidence, fewer than 1 in 3 such schedules do. "+
+		"A dash means that no schedule showed whether the promise is kept."))
+	if failed.Len() > 0 {
+		out.WriteString("\nThese schedules could not be judged, because a client failed:\n\n" +
+			failed.String())
+	}
 	return out.String()
 }
 
-// cell returns the content of a table cell: the number of runs in which a law was broken. If there were none, it
-// returns an upper bound on the rate, such as "<1/100".
+// cell returns the content of a table cell: the number of runs in which a law was broken, and the number of those in
+// which it was decided. If it was broken in none, the cell also has an upper bound on the rate, such as "<1/100".
 func (o *Outcome) cell(law checker.Law) string {
-	if n := o.Broke[law]; n > 0 {
-		return strconv.Itoa(n)
+	broke, decided := o.Broke[law], o.decided(law)
+	switch {
+	case decided == 0:
+		return "–"
+	case broke > 0:
+		return fmt.Sprintf("%d of %d", broke, decided)
 	}
-	return fmt.Sprintf("<1/%d", campaign.OneIn(o.Runs))
+	return fmt.Sprintf("0 of %d, <1/%d", decided, campaign.OneIn(decided))
 }
 
 // found says in how many runs a finding occurred, and under which families of faults.
@@ -251,8 +274,11 @@ func (e *entry) confirmed(law checker.Law, cause, file string) string {
 func (e *entry) aimed() string {
 	var out strings.Builder
 	for n, a := range e.Aimed {
-		fmt.Fprintf(&out, "\n### %s: %s, by an aimed fault\n\n%s\n```\n%s\n```\n\n    %s\n", a.Law, a.Cause,
-			wrapped(strings.TrimSpace(a.Text)), a.Fault, e.runAimed(n))
+		fmt.Fprintf(&out, "\n### %s: %s, by an aimed fault\n\n%s\n```\n%s\n```\n", a.Law, a.Cause,
+			wrapped(strings.TrimSpace(a.Text)), a.Fault)
+		if !e.OnlyReal {
+			out.WriteString("\n    " + e.runAimed(n) + "\n")
+		}
 		file, _ := e.AimedScenario(n)
 		out.WriteString(e.confirmed(a.Law, a.Cause, file))
 	}

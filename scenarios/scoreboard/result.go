@@ -22,8 +22,13 @@ type Result struct {
 
 // Outcome is the result of exploring the lock of a scoreboard row under one family of faults.
 type Outcome struct {
-	Family  string              `json:"family"`
-	Runs    int                 `json:"runs"`
+	Family string `json:"family"`
+	Runs   int    `json:"runs"` // including the failed ones
+	// number of runs in which each law was decided: it held or was violated; nil for Go libraries, not counted there
+	Decided map[checker.Law]int `json:"decided,omitempty"`
+	// number of runs that could not be judged because a client failed, and how the first of them failed
+	Failed  int                 `json:"failed,omitempty"`
+	Why     string              `json:"why,omitempty"`
 	Broke   map[checker.Law]int `json:"broke,omitempty"`  // number of runs in which each law was broken
 	Causes  []Broken            `json:"causes,omitempty"` // the same by law and cause
 	Closest []Close             `json:"closest,omitempty"`
@@ -76,10 +81,14 @@ func (r *Result) Encode() ([]byte, error) {
 
 // OutcomeOf returns the outcome of an exploration. It omits findings about laws that the scenario does not promise.
 func OutcomeOf(family string, e *search.Result, promise checker.Promise) Outcome {
-	o := Outcome{Family: family, Runs: e.Done()}
+	o := Outcome{Family: family, Runs: e.Done(), Failed: e.Failed.Runs, Decided: map[checker.Law]int{}}
+	if o.Failed > 0 {
+		o.Why = e.Failed.Why[0]
+	}
 	for _, l := range e.Laws {
-		if slices.Contains(judged, l.Law) {
+		if slices.Contains(promise.Laws, l.Law) {
 			o.add(l.Law, l.Breaks())
+			o.Decided[l.Law] = l.Exercised()
 		}
 	}
 	for _, f := range e.Findings {
@@ -88,7 +97,7 @@ func OutcomeOf(family string, e *search.Result, promise checker.Promise) Outcome
 		}
 	}
 	for _, c := range e.Closest.Whole(e.Laws) {
-		if slices.Contains(judged, c.Law) {
+		if slices.Contains(promise.Laws, c.Law) {
 			o.Closest = append(o.Closest, Close{c.Law, c.Seed, c.String()})
 		}
 	}
@@ -115,6 +124,7 @@ var letters = []struct {
 	{"O", []checker.Law{checker.Ownership}},
 	{"D", []checker.Law{checker.ResourceSafety}},
 	{"W", []checker.Law{checker.DeadlockFreedom, checker.FaultTolerance}},
+	{"T", []checker.Law{checker.TokenOrder}},
 }
 
 // letterOf returns the letter that stands for a law.
@@ -127,12 +137,30 @@ func letterOf(law checker.Law) string {
 	return ""
 }
 
-// marks returns the letters of the laws that were broken, or a dot if none was.
-func (o *Outcome) marks() string {
+// decided returns the number of runs in which a law was decided.
+func (o *Outcome) decided(law checker.Law) int {
+	if o.Decided == nil {
+		return o.Runs
+	}
+	return o.Decided[law]
+}
+
+// marks returns the letters of those of the given laws that were broken, or a dot if none was. The letter of a law that
+// no run decided is followed by a question mark.
+func (o *Outcome) marks(laws []checker.Law) string {
 	var b strings.Builder
 	for _, l := range letters {
-		if slices.ContainsFunc(l.laws, func(law checker.Law) bool { return o.Broke[law] > 0 }) {
+		broke, decided, checked := 0, 0, false
+		for _, law := range l.laws {
+			if slices.Contains(laws, law) {
+				broke, decided, checked = broke+o.Broke[law], decided+o.decided(law), true
+			}
+		}
+		switch {
+		case broke > 0:
 			b.WriteString(l.letter)
+		case checked && decided == 0:
+			b.WriteString(l.letter + "?")
 		}
 	}
 	if b.Len() == 0 {
@@ -151,10 +179,14 @@ func (e *entry) marks(family string) string {
 	if i < 0 {
 		return ""
 	}
-	marks := e.result.Outcomes[i].marks()
+	marks := e.result.Outcomes[i].marks(e.laws())
 	aimed := ""
 	for _, a := range e.Aimed {
-		if l := letterOf(a.Law); a.Family == family && !strings.Contains(marks+aimed, l) {
+		l := letterOf(a.Law)
+		if a.Family != family {
+			continue
+		}
+		if marks = strings.Replace(marks, l+"?", "", 1); !strings.Contains(marks+aimed, l) {
 			aimed += l
 		}
 	}
@@ -170,13 +202,13 @@ func (e *entry) realMarks() string {
 	if len(e.Real) == 0 {
 		return ""
 	}
-	broke := Outcome{}
+	broke := Outcome{Runs: len(e.Real)}
 	for _, r := range e.Real {
 		if r.Broke {
 			broke.add(r.Law, 1)
 		}
 	}
-	return broke.marks()
+	return broke.marks(e.laws())
 }
 
 // runs returns the total number of schedules in all families.

@@ -50,7 +50,9 @@ type Row struct {
 	Client  string `yaml:"client"` // the command of a client; empty if the row was not tried
 	Seeds   int    `yaml:"seeds"`  // the number of schedules of each family
 	// NotTried is the reason why the row has no result, if it has none.
-	NotTried string        `yaml:"not-tried"`
+	NotTried string `yaml:"not-tried"`
+	// OnlyReal means that the clients run only in real time on real servers, for the reason in NotTried.
+	OnlyReal bool          `yaml:"only-real"`
 	Explains []Explanation `yaml:"explains"`
 	Aimed    []Aimed       `yaml:"aimed"`
 	// Confirmed says what else was seen in real time on a real server, and with which command.
@@ -81,15 +83,19 @@ type Real struct {
 	Cause  string      `yaml:"cause"`
 	Server string      `yaml:"server"` // name and version of the server
 	Broke  bool        `yaml:"broke"`  // whether the same law was broken there by the same cause
-	Text   string      `yaml:"text"`   // what happened instead, if Broke is not set
+	// Text says what happened instead. If Broke is set, it says how many runs did not break it, if any.
+	Text string `yaml:"text"`
 }
 
-// words says what happened on the real server, and with which command.
+// words says what happened on the real server.
 func (r *Real) words() string {
-	if r.Broke {
-		return "In real time, " + r.Server + " broke the same promise by the same cause:"
+	switch text := strings.TrimSpace(r.Text); {
+	case !r.Broke:
+		return "In real time, on " + r.Server + ", it did not break: " + text
+	case text != "":
+		return "In real time, " + r.Server + " broke the same promise by the same cause. " + text
 	}
-	return "In real time, on " + r.Server + ", it did not break: " + strings.TrimSpace(r.Text)
+	return "In real time, " + r.Server + " broke the same promise by the same cause:"
 }
 
 // ttl is the time to live of every lock.
@@ -120,15 +126,24 @@ var Families = []Family{
 	{"all", "faults of several of these kinds in one schedule.", ""},
 }
 
-// judged lists the laws that are checked when a lock of the scoreboard is explored.
+// judged lists the laws that are checked when a lock of the scoreboard is explored. The last one is checked only if the
+// lock gives fencing tokens.
 var judged = []checker.Law{checker.LeaseExclusion, checker.Ownership, checker.ResourceSafety, checker.DeadlockFreedom,
-	checker.FaultTolerance}
+	checker.FaultTolerance, checker.TokenOrder}
 
-// Applies reports whether a row is explored under a family of faults. The family "failovers" requires a replica. The
-// family of all faults is never explored: each schedule of a row has only one fault, so the schedules of this family
-// would only repeat those of the other families.
+// laws returns the laws that are checked when the row's lock is explored.
+func (r *Row) laws() []checker.Law {
+	if r.Fencing {
+		return judged
+	}
+	return judged[:len(judged)-1]
+}
+
+// Applies reports whether a row is explored under a family of faults. A row whose clients run only in real time is not.
+// The family "failovers" requires a replica. The family of all faults is never explored: each schedule of a row has
+// only one fault, so the schedules of this family would only repeat those of the other families.
 func (f Family) Applies(r *Row) bool {
-	return f.weights != "" && (f.Name != "failovers" || strings.Contains(r.Servers, "replicas:"))
+	return f.weights != "" && !r.OnlyReal && (f.Name != "failovers" || strings.Contains(r.Servers, "replicas:"))
 }
 
 // Folder returns the folder of the row, relative to this package.
@@ -157,9 +172,9 @@ expect:
 // scenario returns a scenario with the row's lock. It includes the given YAML text, which contains the settings for
 // faults.
 func (r *Row) scenario(name, under, faults string) string {
-	laws := make([]string, len(judged))
-	for i, l := range judged {
-		laws[i] = string(l)
+	var laws []string
+	for _, l := range r.laws() {
+		laws = append(laws, string(l))
 	}
 	resource := ""
 	if r.Fencing {

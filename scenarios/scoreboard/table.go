@@ -121,8 +121,9 @@ func (e *entry) real(law checker.Law, cause string) *Real {
 // live returns the command that runs a scenario of the row in real time on a real server. file is the scenario's path,
 // relative to the row's folder.
 func (e *entry) live(file string) string {
-	return "fencepost live scenarios/scoreboard/" + e.Folder() + "/" + file + " --servers redis --client '" + e.Client +
-		"'"
+	kind, _, _ := strings.Cut(strings.TrimPrefix(e.Servers, "{"), ":") // such as redis
+	return "fencepost live scenarios/scoreboard/" + e.Folder() + "/" + file + " --servers " + kind + " --client '" +
+		e.Client + "'"
 }
 
 // runAimed returns the command that performs the run with the hand-written fault at index n.

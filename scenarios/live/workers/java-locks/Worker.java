@@ -28,6 +28,7 @@ import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
 import org.springframework.integration.redis.util.RedisLockRegistry;
 import redis.clients.jedis.Jedis;
+import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.util.SafeEncoder;
 
 /**
@@ -228,12 +229,11 @@ public class Worker {
         List<String> token = acquired(lock);
         String held = setting("CLIENT") + "/" + System.nanoTime(); // distinguishes this holding of the lock from others
         ask("FENCEPOST", with(token, "ACQUIRED", name, held));
-        Object value = ask("READ", with(token, name));
-        Thread.sleep(ms("COMPUTE"));
-        String text = setting("CLIENT") + "." + n + " after " + (value == null ? "" : SafeEncoder.encode((byte[]) value));
-        if (lock.lost()) ask("FENCEPOST", "LOST", name, held);
-        else ask("WRITE", with(token, name, text.substring(0, Math.min(60, text.length()))));
-        Thread.sleep(ms("HOLD"));
+        try {
+            work(n, lock, token, held);
+        } catch (JedisDataException refused) { // the resource has seen a higher token
+            System.out.println("read: " + refused);
+        }
         ask("FENCEPOST", "RELEASING", name, held);
         try {
             lock.unlock();
@@ -242,6 +242,15 @@ public class Worker {
             System.out.println("unlock: " + error);
             ask("FENCEPOST", "RELEASED", name, held, "UNKNOWN");
         }
+    }
+
+    static void work(int n, Held lock, List<String> token, String held) throws Exception {
+        Object value = ask("READ", with(token, name));
+        Thread.sleep(ms("COMPUTE"));
+        String text = setting("CLIENT") + "." + n + " after " + (value == null ? "" : SafeEncoder.encode((byte[]) value));
+        if (lock.lost()) ask("FENCEPOST", "LOST", name, held);
+        else ask("WRITE", with(token, name, text.substring(0, Math.min(60, text.length()))));
+        Thread.sleep(ms("HOLD"));
     }
 
     /** Acquires the lock. Returns the words that state its fencing token; there are none if it has no token. */

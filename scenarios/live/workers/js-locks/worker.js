@@ -2,6 +2,7 @@
 //
 // Each function wraps one library in the settings of its documentation. acquire returns the owner value and, where the
 // library says so, for how many ms the lock is valid; the client then writes only as long as it is valid.
+import {randomUUID} from "node:crypto"
 import Redis from "ioredis"
 
 const setting = name => process.env["FENCEPOST_" + name]
@@ -55,7 +56,38 @@ const universal = async (create, from) => {
   }
 }
 
+// BullMQ locks a job while a client processes it. All clients add the same job, and whoever completes it removes it. A
+// client that fetches jobs itself must extend the lock itself, too: it does so as often as BullMQ's worker would.
+const job = async () => {
+  const {Queue, Worker} = await import("bullmq")
+  const [, queue, id] = name.split(":") // of bull:QUEUE:ID:lock
+  const connection = new Redis(setting("REDIS_1"), {maxRetriesPerRequest: null})
+  const jobs = new Queue(queue, {connection})
+  const worker = new Worker(queue, null, {connection, lockDuration: ttl, stalledInterval: ttl / 2})
+  for (const part of [connection, jobs, worker]) part.on("error", () => {})
+  await worker.startStalledCheckTimer()
+  return {
+    acquire: async () => {
+      await jobs.add("section", {}, {jobId: id, removeOnComplete: true, removeOnFail: true})
+      const owner = randomUUID(), taken = await worker.getNextJob(owner, {block: false})
+      if (!taken) throw new Error("another client has the job")
+      let lost = false, works = true
+      const renewal = setInterval(async () => {
+        const extended = await taken.extendLock(owner, ttl).catch(() => undefined)
+        lost ||= extended === 0
+        if (extended && works) await report("EXTENDED", name, owner)
+      }, ttl / 2)
+      const stop = () => {
+        clearInterval(renewal)
+        works = false
+      }
+      return {owner, lost: () => lost, stop, release: () => taken.moveToCompleted("done", owner, false)}
+    },
+  }
+}
+
 const locks = {
+  "bullmq": job,
   "redlock-4": () => redlock("redlock-4", {}, "lock", "unlock"),
   "redlock-5": () => redlock("redlock-5", {}, "acquire", "release"),
   "sesamecare-redlock": () => redlock("@sesamecare-oss/redlock", {}, "acquire", "release"),
@@ -91,6 +123,7 @@ for (let n = 0; n < Number(setting("CYCLES")); n++) {
     await resource.call("WRITE", name, `${setting("CLIENT")}.${n} after ${value}`.slice(0, 60))
   }
   await sleep(Number(setting("HOLD_MS")))
+  held.stop?.()
   await report("RELEASING", name, held.owner)
   const outcome = await held.release().then(() => [], error => (console.log("release:", error.message), ["UNKNOWN"]))
   await report("RELEASED", name, held.owner, ...outcome)
