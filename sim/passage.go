@@ -4,8 +4,8 @@ import "github.com/fencepost-sim/fencepost/checker/history"
 
 // Passage describes a client's request, or the reply to one, as it departs or arrives.
 type Passage struct {
-	// Request is the number of the request. The requests of all clients are numbered from 1, in the order in which they
-	// depart. A reply has the number of its request.
+	// Request is the number of the request, counted from 1 across all clients, in order of departure. A reply has the
+	// same number as its request.
 	Request        uint64
 	Client, Server ProcessID
 	Attempt        history.Attempt // the attempt to which it belongs; empty if it does not concern a lock
@@ -16,7 +16,7 @@ type Passage struct {
 	Arrives        bool // true on arrival, false on departure
 }
 
-// Interference describes what happens to a message that departs.
+// Interference says what should happen to a departing message.
 type Interference struct {
 	Later Time // additional delay
 	// Lost means that the message never arrives and the connection is reset. A lost request is not executed. If a reply
@@ -29,8 +29,8 @@ type Interference struct {
 // reply to inspect.
 func (w *World) Inspect(f func(Passage) Interference) { w.inspect = append(w.inspect, f) }
 
-// inspected passes the message to the inspectors and returns their decision. When a message departs, number is the
-// message's number on its link. When it arrives, number is 0.
+// inspected passes the message to the inspectors and returns their decision. number is the message's number on its link
+// when it departs, and 0 when it arrives.
 func (m *message) inspected(number int) (none Interference) {
 	if len(m.w.inspect) == 0 {
 		return none

@@ -18,7 +18,7 @@ import (
 // stepEDN is the time between successive operations if a history contains no times. It is needed to draw the history.
 const stepEDN = Time(1e6)
 
-// EDN is a history that Jepsen wrote in EDN.
+// EDN is a history written by Jepsen in EDN format.
 type EDN struct {
 	History *History
 	Timed   bool  // whether the operations state when they happened; if not, they are drawn one millisecond apart
@@ -30,11 +30,11 @@ type EDN struct {
 //
 //	{:type :invoke, :f :acquire, :value nil, :process 0, :time 123, :index 0}
 //
-// The maps follow one another, either bare or inside one vector or list. If there is a single lock without a name, it
-// is called "lock". If there are several, each is named after its key, which is in :key or, as jepsen.independent
-// writes it, in :value [KEY …]. A client with a number becomes the process "process-NUMBER". Times, indexes, processes
-// and fencing tokens are 64-bit integers, in any form that EDN allows: 1, 1N, 1M, 1.0, 1e3. Clojure's other numbers
-// (1/2, 0x1F, ##NaN) are refused, and so is a map with a repeated key.
+// The maps follow one another, either bare or inside a single vector or list. A single lock without a name is called
+// "lock". If there are several locks, each is named after its key, which is in :key or, as jepsen.independent writes
+// it, in :value [KEY …]. A client with a number becomes the process "process-NUMBER". Times, indexes, processes and
+// fencing tokens are 64-bit integers, in any form that EDN allows: 1, 1N, 1M, 1.0, 1e3. DecodeEDN rejects Clojure's
+// other numbers (1/2, 0x1F, ##NaN) and maps with a repeated key.
 //
 // The events are appended to room, which is reused if its capacity is sufficient. The returned history contains only
 // the new events.
@@ -74,7 +74,7 @@ func decodeEDN(r io.Reader, room []Event, most int) (*EDN, error) {
 	}
 }
 
-// check returns an error if the history is empty, or if only some operations have a time.
+// check returns an error if the history is empty, or if some of its operations have times and others do not.
 func (s *EDN) check(timed, line int) error {
 	switch n := len(s.History.Events); {
 	case n == 0:
@@ -108,7 +108,7 @@ type parser struct {
 // different values.
 const mostNames = 1 << 16
 
-// share returns the same string for equal names, so that they share memory.
+// share returns the same string for equal names, so that each name is stored only once.
 func share[T ~string](p *parser, name T) T {
 	if seen, ok := p.names[string(name)]; ok {
 		return T(seen)
@@ -164,7 +164,7 @@ func (p *parser) event(text []byte, next int) (e Event, timed bool, err error) {
 	return e, op.Time != nil, nil
 }
 
-// unmarshal parses one form. If the library panics, which hostile input may cause, unmarshal returns an error.
+// unmarshal parses one form. It returns an error if the library panics, as it may on malicious input.
 func (p *parser) unmarshal(text []byte, to any) (err error) {
 	defer func() {
 		if recover() != nil {
@@ -262,7 +262,7 @@ func unknownKeyword(key, word, what string, choices []string) error {
 	return fmt.Errorf("%s :%s is %s", key, word, what)
 }
 
-// setTarget sets the lock or register that the operation acts on, its value and its fencing token.
+// setTarget sets the lock or register that the event concerns, and the event's value and fencing token.
 func (op *operation) setTarget(e *Event) (err error) {
 	if e.Process == Nemesis {
 		if op.Value != nil {
@@ -311,10 +311,10 @@ func word(key string, v any) (string, error) {
 	return "", fmt.Errorf("%s %s is not a keyword", key, show(v))
 }
 
-// longestShown is the maximum number of characters shown of text from a file.
+// longestShown is the maximum length of an excerpt from a file, in characters.
 const longestShown = 100
 
-// short returns a value as text of at most longestShown characters, or "" for nil.
+// short formats a value, truncated to longestShown characters. It returns "" for nil.
 func short(v any) string {
 	if v == nil {
 		return ""

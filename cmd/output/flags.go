@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// OnlyBeside checks the use of a flag that makes the command do something else. Most other flags of the command do not
-// apply then. OnlyBeside returns an error if the user gave a flag that is not in the given list.
+// OnlyBeside returns an error if the user has set a flag that cannot be combined with the flag mode. mode makes the
+// command do something else, so only the flags in beside still apply.
 func OnlyBeside(c *cobra.Command, mode string, beside ...string) error {
 	var err error
 	c.Flags().Visit(func(f *pflag.Flag) {
@@ -64,11 +64,10 @@ func Count(c *cobra.Command, n *int, name string, standard, least, most int, usa
 	c.Flags().Var(&count{n, least, most, takes}, name, usage)
 }
 
-// mostWorkers is the maximum for --workers. No machine has that many cores, but that many processes can still be
-// started.
+// mostWorkers is the maximum for --workers. It is more than any machine has cores, but not too many processes to start.
 const mostWorkers = 4096
 
-// Workers registers the flag --workers. The given text says what the workers do. The default is one worker per core.
+// Workers registers the flag --workers. usage says what the workers do. The default is one worker per core.
 func Workers(c *cobra.Command, n *int, usage string) {
 	takes := fmt.Sprintf("1 to %d", mostWorkers)
 	c.Flags().Var(&count{n, 0, mostWorkers, takes}, "workers", usage+" (default: one a core)")
@@ -77,7 +76,7 @@ func Workers(c *cobra.Command, n *int, usage string) {
 // String returns the number.
 func (v *count) String() string { return strconv.Itoa(*v.n) }
 
-// Type returns the type of the value. The function problem reads it.
+// Type returns the type of the value. Error messages use it to say what the flag accepts.
 func (v *count) Type() string { return "int" }
 
 // Set parses the number. It returns a rangeError if the number is outside the range.

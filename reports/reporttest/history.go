@@ -52,8 +52,8 @@ func (t *Builder) Client(p string, f history.F, ty history.Type, attempt string)
 	return t.Add(history.Event{Process: history.Process(p), F: f, Type: ty, Attempt: history.Attempt(attempt)})
 }
 
-// Fault adds the beginning or the end of a fault, given by its line in a plan. If the line is not a valid line of a
-// plan, targets lists the processes that the fault strikes.
+// Fault adds the beginning or the end of a fault. line describes the fault as in a plan. If it cannot be parsed, the
+// fault strikes the processes in targets.
 func (t *Builder) Fault(ty history.Type, line string, targets ...history.Process) *Builder {
 	if f, err := nemesis.Parse(line); err == nil {
 		return t.Add(history.Event{Process: history.Nemesis, Type: ty, F: history.F(f.Kind.String()), Value: line,
@@ -64,16 +64,16 @@ func (t *Builder) Fault(ty history.Type, line string, targets ...history.Process
 		Fault: &history.Fault{On: targets}})
 }
 
-// Acquire adds a successful acquire, which is called at the time from and returns at the time to. In between, the key
-// is set on one server after the other. until is the end of the lease.
+// Acquire adds an acquire that is called at time from and succeeds at time to. In between, the key is set on one server
+// after another. The lease ends at time until.
 func (t *Builder) Acquire(from, to, until float64, attempt string, tok history.Token, servers ...int) *Builder {
 	p, _, _ := strings.Cut(attempt, "/")
 	t.At(from).Client(p, history.Acquire, history.Invoke, attempt)
 	return t.enter(from, to, until, attempt, tok, servers...)
 }
 
-// enter adds a successful attempt for an acquire whose call was already added. Its arguments say when the attempt sends
-// its first request, when it is granted the lock, and when its lease ends, in s.
+// enter adds the return of a successful acquire whose call was already added. The attempt sends its first request at
+// time sent, and is granted the lock from time granted to time until. All times are in seconds.
 func (t *Builder) enter(sent, granted, until float64, attempt string, tok history.Token, servers ...int) *Builder {
 	p, _, _ := strings.Cut(attempt, "/")
 	g := &history.Grant{Since: Seconds(sent), Granted: Seconds(granted), Until: Seconds(until)}
@@ -117,8 +117,8 @@ func (t *Builder) use(s float64, op history.F, attempt, value string, tok histor
 	return t.At(s + 0.0008).Add(e)
 }
 
-// Release adds a release, which is called at the time from and returns at the time to. In between, the key is removed
-// from the servers.
+// Release adds a release that is called at time from and returns at time to. In between, the key is removed from the
+// servers.
 func (t *Builder) Release(from, to float64, attempt string, servers ...int) *Builder {
 	p, _, _ := strings.Cut(attempt, "/")
 	t.At(from).Client(p, history.Release, history.Invoke, attempt)
@@ -128,7 +128,7 @@ func (t *Builder) Release(from, to float64, attempt string, servers ...int) *Bui
 	return t.At(to).Client(p, history.Release, history.OK, attempt)
 }
 
-// find returns the position in the history of the first event for which the function test returns true.
+// find returns the index of the first event that satisfies test.
 func (t *Builder) find(test func(*history.Event) bool) int {
 	for i := range t.H.Events {
 		if test(&t.H.Events[i]) {
@@ -138,14 +138,14 @@ func (t *Builder) find(test func(*history.Event) bool) int {
 	panic("no such event")
 }
 
-// entered returns the position at which an attempt acquired the lock.
+// entered returns the index of the event at which an attempt acquired the lock.
 func (t *Builder) entered(attempt string) int {
 	return t.find(func(e *history.Event) bool {
 		return e.F == history.Acquire && e.Type == history.OK && e.Attempt == history.Attempt(attempt)
 	})
 }
 
-// applied returns the position at which the resource decided on a read or write of an attempt.
+// applied returns the index of the event at which the resource decided on a read or write of an attempt.
 func (t *Builder) applied(op history.F, attempt string) int {
 	return t.find(func(e *history.Event) bool {
 		return e.F == history.Apply && e.Op == op && e.Of == history.Attempt(attempt)

@@ -50,8 +50,8 @@ func (t *table) legend(p *text.Writer, hidden int) {
 	t.omissions(p, hidden)
 }
 
-// numbered lists the names of lanes whose title is only a number. The list is necessary if some client has several
-// lanes, because a number then stands for a lane and not for a client.
+// numbered lists the names of lanes that are titled only with a number. If some client has several lanes, the numbers
+// stand for lanes rather than clients, so the reader needs this list.
 func (t *table) numbered(p *text.Writer) {
 	if !t.anyLane(func(c *clientLane) bool { return c.Name != string(c.Process) }) {
 		return

@@ -20,8 +20,8 @@ type Change struct {
 	restart    time.Duration // minimum time that a crashed server stays away; 0: as stated in the faults
 }
 
-// circumstances lists the keys that advice does not change freely because they are not part of the lock, each with the
-// reason. An entry can also be a single value of a key. Advice may change all other keys.
+// circumstances lists the keys that advice leaves alone or changes only in certain cases. The values say why. An entry
+// can also be a single value of a key. Advice may change all other keys.
 var circumstances = map[string]string{
 	"clients":                    "who uses the lock",
 	"network.delay":              "what the lock runs on",
@@ -51,8 +51,8 @@ var circumstances = map[string]string{
 	"mix.within":                 "what strikes",
 }
 
-// offered reports whether advice may change a key, because the key is part of the lock. If the clients are programs,
-// the key's value must also be passed to them.
+// offered reports whether advice may change a key. The key must be part of the lock. If the clients are programs, they
+// must also be told the key's value.
 func (b *subject) offered(path string) bool {
 	ofClients := strings.HasPrefix(path, "lock.") || strings.HasPrefix(path, "work.")
 	if ofClients && !b.scenario.Takes(path) {
@@ -72,15 +72,15 @@ func (b *subject) offered(path string) bool {
 	return !circumstance && !isMembers(path)
 }
 
-// isMembers reports whether a key sets the number of members of a cluster. Advice changes this number only together
-// with the protocol, or from one member to three.
+// isMembers reports whether a key sets the number of members of a cluster. Advice changes this number only when it
+// changes the protocol, or to grow a cluster of one member to three.
 func isMembers(path string) bool {
 	kind, ok := strings.CutPrefix(path, "servers.")
 	return ok && scenarios.OneLog(locks.Backend(kind))
 }
 
-// changes returns the single changes that are possible for the lock, in the order of FORMAT.md. The format accepts some
-// of them only together with another change.
+// changes returns the individual changes that are possible for the lock, in the order of FORMAT.md. The format accepts
+// some of them only in combination with another change.
 func (b *subject) changes() (list []Change) {
 	for _, d := range locks.Definitions() {
 		if d != b.definition && !b.scenario.OfPrograms() {
@@ -165,8 +165,8 @@ func (b *subject) has(path string) bool {
 	return scalar || len(b.doc.Keys(path)) > 0
 }
 
-// group returns changes that switch an optional mapping on or off. If text is not empty, it is a word that switches the
-// mapping off. If text is empty, the change switches the mapping on with the defaults of its keys.
+// group returns changes that switch an optional mapping on or off. If text is not empty, it is the word that switches
+// the mapping off. Otherwise, the mapping is switched on with the default values of its keys.
 func (b *subject) group(path, text string) []Change {
 	if text != "" {
 		return []Change{b.set(path, text)}
@@ -180,7 +180,8 @@ func (b *subject) group(path, text string) []Change {
 }
 
 // alternatives returns values for a key other than its current value: the words that the key accepts and, for a number,
-// some smaller and larger numbers. An empty string stands for a mapping.
+// some smaller and larger numbers. For a key that can also be a mapping, the list may contain "", which means the
+// mapping.
 func alternatives(f *format.Form, now format.Value) (list []string) {
 	add := func(v format.Value) {
 		text := f.Text(v)
@@ -229,9 +230,9 @@ func alternatives(f *format.Form, now format.Value) (list []string) {
 // documented is the drift allowance in the examples of the Redlock documentation: 1%, in parts per million.
 const documented = 10_000
 
-// restartDelay returns how long a crashed server must stay down so that all leases that it may have forgotten have
-// ended: the longest TTL, plus a tenth for clock differences. It returns zero if no fault makes a server come back
-// sooner.
+// restartDelay returns how long a crashed server must stay down before it restarts, so that every lease that it may
+// have forgotten has ended. This is the longest TTL, plus a tenth for clock differences. restartDelay returns zero if
+// no fault restarts a server sooner.
 func (b *subject) restartDelay() time.Duration {
 	ttl := longestTTL(b.scenario)
 	away := (ttl + ttl/10).Truncate(time.Millisecond) + time.Millisecond
@@ -248,7 +249,7 @@ func (b *subject) restartDelay() time.Duration {
 	return 0
 }
 
-// longestTTL returns the longest lease of any client's lock or extension.
+// longestTTL returns the longest TTL that any client uses to acquire or extend the lock.
 func longestTTL(s *scenarios.Scenario) (ttl time.Duration) {
 	for i := range s.Clients {
 		ttl = max(ttl, s.Clients[i].Lock.TTL)
@@ -307,14 +308,14 @@ func (b *subject) protocol(d *locks.Definition) Change {
 	return b.servers(c, d)
 }
 
-// These are the minimum numbers of servers after a change of protocol. For Redlock, it is the number in its
-// documentation. For a cluster, it is the number of members with which the cluster survives the loss of one member.
+// These are the minimum numbers of servers after a change of protocol. For Redlock, it is the number that its
+// documentation recommends. For a cluster, it is the smallest number that tolerates the loss of one member.
 const (
 	redlockServers = 5
 	members        = 3
 )
 
-// servers adds to a change the servers that a protocol needs.
+// servers adds the servers that a protocol needs to a change.
 func (b *subject) servers(c Change, d *locks.Definition) Change {
 	set := func(path string, n int) {
 		c.edits = append(c.edits, edit{Path: "servers." + path, Value: strconv.Itoa(n)})

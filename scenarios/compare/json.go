@@ -44,13 +44,13 @@ type comparedLockJSON struct {
 	Cells    []survivalJSON `json:"cells"`
 }
 
-// articleJSON contains the figures for a lock in the article of youngju.dev (see Claim).
+// articleJSON contains the figures that the youngju.dev article gives for a lock (see Claim).
 type articleJSON struct {
 	Latency    string `json:"latency"`
 	Throughput string `json:"throughput"`
 }
 
-// timingJSON has a key for each figure, and a key for the scenario that produced them.
+// timingJSON contains the figures, each under its own key, and the scenario that produced them.
 type timingJSON struct {
 	values []float64
 	writtenJSON

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Campaign counts the outcomes of runs of a scenario with many seeds. Campaigns with different seeds can be merged.
+// Campaign counts the outcomes of running a scenario with many seeds. Campaigns with different seeds can be merged.
 type Campaign struct {
 	Seeds      int
 	AsExpected int

@@ -1,11 +1,11 @@
-// Package play lets a reader experiment with a run on a page. A state is the text of a scenario and a seed. It is shown
-// as a report. Readers edit it with gestures on the report's timeline, and save it as a link or as files. The same
-// request gets the same answer, whether a command serves the page or the page contains the simulator as WebAssembly.
+// Package play lets users experiment with a run on a page. A state consists of the text of a scenario and a seed, and
+// is shown as a report. Users edit it with gestures on the report's timeline, and save it as a link or as files. The
+// answers are the same whether a command serves the page or the page contains the simulator as WebAssembly.
 //
-// Goals: every gesture is an edit of the scenario's text, so the reader can read and save what is on the page, and run
-// it with the other commands; the same state gives the same answer everywhere; a mistake changes nothing, and the
-// answer says where the mistake is. Non-goals: drawing (reports/timeline), checking the laws (checker), and how
-// requests travel (cmd/site, play/worker). The page ignores the scenario's expectations; it only says which laws hold.
+// Goals: every gesture edits the scenario's text, so users can read and save what is on the page, and run it with the
+// other commands; the same state gives the same answer everywhere; a mistake changes nothing, and the answer says where
+// the mistake is. Non-goals: drawing (reports/timeline), checking the laws (checker), and transporting requests
+// (cmd/site, play/worker). The page ignores the scenario's expectations; it only says which laws hold.
 package play
 
 import (
@@ -31,7 +31,7 @@ type State struct {
 	Seed uint64 `json:"seed,string"`
 }
 
-// mistake is the reason why an edit changed nothing. It is worded like the error messages of the commands.
+// mistake says why an edit was rejected. It is worded like the error messages of the commands.
 type mistake struct {
 	In   string `json:"in"`   // where the mistake is: faults, text, or the key of a setting
 	Line int    `json:"line"` // line of the faults, counted from 1; 0 if it is not in a particular line
@@ -84,7 +84,7 @@ type planned struct {
 	Idle  string `json:"idle"`  // why it certainly had no effect; empty if it may have had one
 }
 
-// carried is a client's request, or the answer to it, whose arrival the reader can delay.
+// carried is a client's request or its answer. Users can delay its arrival.
 type carried struct {
 	Words  string `json:"words"`
 	Number int    `json:"number"` // its number on the timeline
@@ -106,7 +106,7 @@ type opened struct {
 	result   scenarios.Result // result of the run; set by run
 }
 
-// fileName is the name that error messages give to the text of a state.
+// fileName is the name by which error messages refer to a state's text.
 const fileName = "scenario"
 
 // open parses a state. If its text is wrong, the error says what is wrong and where.
@@ -149,7 +149,7 @@ func Of(s *scenarios.Scenario) (State, error) {
 	return state, nil
 }
 
-// With returns the state for a scenario with the faults and the seed of a plan.
+// With returns the state for a scenario and a plan. It has the plan's faults and seed.
 func With(s *scenarios.Scenario, plan nemesis.Plan) (State, error) {
 	state, err := Of(s)
 	if err != nil {
@@ -175,8 +175,8 @@ func (o *opened) run() (err error) {
 	return err
 }
 
-// show performs the run of the state and returns the report. If rough is set, it omits everything that needs further
-// runs, such as which faults a violation needs.
+// show runs the state and returns the report. If rough is set, the report omits everything that needs further runs,
+// such as which faults are needed for a violation.
 func (o *opened) show(rough, messages bool) (*view, error) {
 	if err := o.run(); err != nil {
 		return nil, err
@@ -224,8 +224,7 @@ func (o *opened) messages() (all []timeline.Message) {
 	return all
 }
 
-// numberOf returns the number of a request on the timeline, given the index of the request. If answer is set, it
-// returns the number of the answer.
+// numberOf returns the timeline's number for the request with index sent, or for its answer if answer is set.
 func numberOf(sent int, answer bool) int {
 	if answer {
 		return 2*sent + 1
@@ -273,7 +272,7 @@ func ends(f nemesis.Fault) bool {
 		!nemesis.IsClient(f.Target))
 }
 
-// seedOf parses a seed that the reader has typed.
+// seedOf parses a seed entered by the user.
 func seedOf(text string) (uint64, error) {
 	seed, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {

@@ -25,7 +25,7 @@ const alone = 32
 // block.
 func BlockOf(seed uint64) uint64 { return seed - seed%together }
 
-// guide contains what the runs in the current block of seeds have shown so far.
+// guide holds what has been learned from the runs in the current block of seeds.
 type guide struct {
 	first  uint64         // first seed of the block
 	plans  []nemesis.Plan // the plans of the block's seeds, from first on
@@ -33,9 +33,8 @@ type guide struct {
 	niches [niches]niche
 	choice choice // which plan the latest plan varies
 	latest Shown
-	// differ is the seed of a run that had a different result when it was repeated. noticed is the seed whose plan was
-	// being drawn at that time. Both are nil if there was no such run. If there was one, all further plans of the block
-	// are drawn independently of other runs.
+	// While the plan of seed *noticed was being drawn, the run of seed *differ was repeated and had a different result.
+	// All further plans of the block are then drawn independently of other runs. Both are nil if this has not happened.
 	differ, noticed *uint64
 	repeated        bool // some run of the block was repeated and had the same result
 	reader          margin.Reader
@@ -43,7 +42,7 @@ type guide struct {
 	runner          *scenarios.Runner // performs the runs that the caller has not performed; nil until needed
 }
 
-// choice says which plan is varied to make a new one.
+// choice identifies the plan from which a new plan is made.
 type choice struct {
 	parent *elite // nil if the new plan is drawn freely
 	niche  int
@@ -90,8 +89,8 @@ func (p *Plans) Shown() Shown {
 	return s
 }
 
-// differing returns the seed of a run that had a different result when it was repeated to draw the plan of the given
-// seed. It returns nil if there is no such run.
+// differing checks whether a run was repeated to draw the given seed's plan, and had a different result. If so, it
+// returns the seed of that run, and otherwise nil.
 func (p *Plans) differing(seed uint64) *uint64 {
 	if g := &p.guide; g.noticed != nil && *g.noticed == seed {
 		return g.differ
@@ -99,9 +98,9 @@ func (p *Plans) differing(seed uint64) *uint64 {
 	return nil
 }
 
-// Resume continues to draw plans in the middle of a block of seeds, where another process stopped. seed is the first
-// seed whose plan was not drawn. shown describes the runs from the first seed of the block to the one before seed.
-// Resume returns an error if a plan cannot be parsed, or if a plan is a variation of one that was not kept.
+// Resume makes p continue in the middle of a block of seeds, where an earlier process stopped. seed is the first seed
+// whose plan was not drawn. shown describes the runs from the first seed of the block up to seed, exclusive. Resume
+// returns an error if a plan cannot be parsed, or if a plan is a variation of one that was not kept.
 func (p *Plans) Resume(seed uint64, shown []Shown) error {
 	g := &p.guide
 	g.begin(BlockOf(seed))
@@ -254,15 +253,14 @@ func (p *Plans) next(seed uint64) nemesis.Plan {
 	return p.of(e.plan.Seed, v.faults)
 }
 
-// varies reports whether the plan of a seed should be a variation of an earlier plan, if a plan worth varying exists.
-// It also returns the seed's stream of random numbers.
+// varies reports whether the given seed's plan should be a variation of an earlier plan, provided that there is a plan
+// worth varying. It also returns the seed's stream of random numbers.
 func (p *Plans) varies(seed uint64) (*sim.Stream, bool) {
 	random := sim.NewStream(seed, "guide")
 	return random, seed%together >= alone && int(random.Uint64()%100) < p.share
 }
 
-// Free reports whether the plan of a seed is drawn freely, which means that it does not depend on the results of other
-// runs.
+// Free reports whether the given seed's plan is drawn independently of the results of other runs.
 func (p *Plans) Free(seed uint64) bool {
 	if p.share == 0 {
 		return true
@@ -271,9 +269,8 @@ func (p *Plans) Free(seed uint64) bool {
 	return !varies
 }
 
-// sample returns a plan whose run shows whether the program has changed: the run is different if the program draws
-// plans, runs them or records events differently. If some plans are variations of other plans, sample returns such a
-// variation.
+// sample returns a plan whose run is likely to change if the program draws plans, performs runs or records events
+// differently. If some plans are variations of other plans, sample returns such a variation.
 func (p *Plans) sample() nemesis.Plan {
 	if p.sampled != nil {
 		return *p.sampled

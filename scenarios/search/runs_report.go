@@ -45,9 +45,9 @@ func (r *Result) Instructive() (seeds []uint64) {
 	return seeds
 }
 
-// Samples yields seeds from which to choose an example if all runs came out as expected. The first of these seeds whose
-// run can be judged is the example. If some runs break a law, Samples yields only the first run that breaks the most
-// serious law.
+// Samples yields seeds from which the caller chooses an example to show. If some runs break a law, Samples yields only
+// the seed of the first run that breaks the most serious law. Otherwise, it yields all seeds, and the caller chooses
+// the first whose run can be judged.
 func (r *Result) Samples() iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		if len(r.Findings) > 0 {
@@ -143,7 +143,6 @@ func (r *RunsReport) open() []string {
 	return open
 }
 
-// judged returns the number of runs that were judged.
 func (r *Result) judged() int { return r.Done() - r.Failed.Runs }
 
 // undecided returns the number of undecided runs. It includes the runs that could not be judged, and those that were
@@ -162,9 +161,8 @@ func (r *RunsReport) totals(s document.Standing) document.Totals {
 		{Count: c.Digests(), Words: "distinct runs, by digest"}}
 }
 
-// got returns the result that a group of runs has for a law or metric. A group for a metric has no result of its own,
-// because the values differ from run to run. For such a group, got returns "outside": the values are outside the
-// expected range.
+// got describes the result of a group of runs. If the group is about a metric, its values differ from run to run, so
+// got only returns "outside", meaning outside the expected range.
 func got(g *format.Group) string { return cmp.Or(g.Got, "outside") }
 
 // differences lists the ways in which runs differed from the expectation.
@@ -195,7 +193,7 @@ func (r *RunsReport) faultTable() document.Table {
 	return t
 }
 
-// idle names the faults that cannot have had an effect in any run.
+// idle says how many faults had no chance to take effect in any run.
 func (r *RunsReport) idle() string {
 	never, vain := 0, 0
 	for _, f := range r.Plan {
@@ -210,8 +208,7 @@ func (r *RunsReport) idle() string {
 	return single.IdleFaults(never, vain, len(r.Plan))
 }
 
-// headline returns a sentence that says in how many runs the most serious of the broken laws was broken, and how it was
-// broken in the most instructive run.
+// headline says how many runs broke the most serious broken law, and what happened in the most instructive run.
 func (r *RunsReport) headline() string {
 	run, _ := r.best()
 	if run == nil {

@@ -17,9 +17,9 @@ import (
 // before the first run starts a goroutine. The file changes the table only if its whole content, as in Go 1.26 and
 // 1.27, is found in exactly one place. Otherwise, a wait for a mutex stops the clock, and package remote reports this.
 
-// waitReasons is the number of reasons for which a goroutine can wait. A bubble counts as idle if each of its
-// goroutines waits for one of the reasons in idle. mutexWaits lists the reasons that this file adds to idle
-// (runtime2.go: waitReason, isIdleInSynctest).
+// waitReasons is the number of reasons for which a goroutine can wait. The runtime considers a bubble idle if the wait
+// reason of each goroutine is listed in idle. This file adds the reasons in mutexWaits. See waitReason and
+// isIdleInSynctest in runtime2.go.
 const waitReasons = 47
 
 var (
@@ -27,7 +27,7 @@ var (
 	mutexWaits = []int{22, 23, 24} // Mutex.Lock, RWMutex.RLock, RWMutex.Lock
 )
 
-// countMutexes lets time advance even while goroutines wait for a mutex, in all bubbles of the process. It reports
+// countMutexes lets time advance in all bubbles of the process even while goroutines wait for a mutex. It reports
 // whether this is possible.
 var countMutexes = sync.OnceValue(func() bool {
 	table := idleTable()

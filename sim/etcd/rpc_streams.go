@@ -167,8 +167,8 @@ func (q *rpc) serveKeepAlive() error {
 	return nil
 }
 
-// finishKeepAlive ends the stream, because the client will send no more messages. As etcd does, the member first sends
-// the responses that are still to come.
+// finishKeepAlive ends the stream, because the client will send no more messages. As in etcd, the member sends any
+// outstanding responses first.
 func (q *rpc) finishKeepAlive() {
 	if x := q.streams.find(q.r.ConnID, q.Stream); x != nil && x.unanswered > 0 {
 		x.finished = true
@@ -216,7 +216,6 @@ func (q *rpc) watchIndex(id int64) int {
 	})
 }
 
-// watch starts a watch on a stream.
 func (q *rpc) watch(x *stream, c *watchCreation) {
 	if c.Key == "" {
 		c.Key = "\x00"
@@ -291,8 +290,8 @@ func (s *server) show(m *raft.Member, w *watcher) {
 	w.next = max(w.next, s.store.revision+1)
 }
 
-// stateBefore returns the state of the changed key before a change. It returns nil if the key did not exist then, or if
-// the revision before the change has been compacted.
+// stateBefore returns the state that a key had before the given change to it. It returns nil if the key did not exist
+// then, or if the revision before the change has been compacted.
 func (s *store) stateBefore(change int) *KeyValue {
 	of := &s.changes[change]
 	created := !of.deleted && of.Create == of.Mod // also true if the same txn first deleted the key

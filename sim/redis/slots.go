@@ -44,8 +44,7 @@ type slotSet []slotRange
 // slotRange contains the slots from first to last, inclusive.
 type slotRange struct{ first, last int }
 
-// shareOf returns the slots of the master with the index i, if redis-cli --cluster create divides all slots among n
-// masters.
+// shareOf returns the slots that redis-cli --cluster create assigns to the master with index i out of n.
 func shareOf(i, n int) slotSet {
 	from := func(i int) int { return (2*i*slotCount + n) / (2 * n) } // i*slotCount/n, rounded to the nearest integer
 	return slotSet{{from(i), from(i+1) - 1}}

@@ -11,8 +11,8 @@ import (
 // This file implements WAITAOF, which was added in Redis 7.2. It waits until a write is on disk: on the node's own
 // disk, on the disks of replicas, or both.
 
-// mark links a position in the append-only file to a replication offset. Once the given number of effects in the file
-// are on disk, the stream of effects is on disk up to the given offset.
+// mark links a position in the append-only file to a replication offset: once that many effects of the file are on
+// disk, so is the stream up to the offset.
 type mark struct {
 	effects int
 	offset  int64
@@ -54,7 +54,7 @@ func (n *Node) fsynced() int64 {
 	return n.repl.marks[0].offset
 }
 
-// onDisk returns 1 if the write that a request waits for is on the node's own disk, and otherwise 0.
+// onDisk returns 1 if the write that a request waits for is on the node's own disk, and 0 otherwise.
 func (n *Node) onDisk(b *blocked) int64 {
 	if n.fsynced() >= b.offset {
 		return 1
@@ -63,8 +63,7 @@ func (n *Node) onDisk(b *blocked) int64 {
 }
 
 // syncedAt returns the time at which the write that a request waits for will be on disk. It returns 0 if no timer is
-// needed, because the operating system decides when to sync, or because the event loop is blocked until the fsync has
-// ended.
+// needed: either the operating system decides when to sync, or the event loop is blocked until the fsync ends.
 func (n *Node) syncedAt(b *blocked) int64 {
 	switch n.cfg.Persistence {
 	case store.Everysec:
