@@ -53,7 +53,6 @@ func (n *network) request() uint64 {
 
 func (m *message) release() { m.w.net.free = append(m.w.net.free, m) }
 
-// send sends the message over its link.
 func (m *message) send() {
 	l := m.link()
 	n := l.next()
@@ -75,8 +74,8 @@ func (m *message) send() {
 	l.carry(m, n, act.Later)
 }
 
-// broken is the value of life (see Process) in a connection that was reset. No server has been started that often, so
-// requests on the connection are not served.
+// broken is the value of life (see Process) in a connection that was reset. No server has been started that many times,
+// so requests on the connection are not served.
 const broken = ^uint64(0)
 
 func (m *message) link() *link {
@@ -107,9 +106,9 @@ func (m *message) depart(extra Time) {
 	m.w.schedule(*last, m, 0)
 }
 
-// clientHolds reports whether an event must wait until the client's pause ends. If so, it stores the event. It never
-// stores an event for a real process on the host: the host's kernel receives the bytes, and the process finds them when
-// it continues.
+// clientHolds reports whether an event must wait until the client's pause ends. If so, it stores the event. If the
+// client is a real process on the host, no event has to wait: the host's kernel receives the bytes, and the process
+// finds them when it continues.
 func (c *conn) clientHolds(who actor) bool {
 	return (c.pipe == nil || c.client.outside == nil) && c.client.holds(who, 0)
 }
@@ -139,7 +138,7 @@ func (m *message) act(uint64) {
 }
 
 // arrive passes the request to the server. If the server is down but its machine is on, the machine refuses the
-// request. If the machine is off, the request is sent again.
+// connection. If the machine is off, the request is sent again later.
 func (m *message) arrive() {
 	p := m.c.server
 	if p.down && p.off != ShutDown {
@@ -235,8 +234,8 @@ func (t *task) Call(timeout time.Duration, enough func([]Reply) bool, reqs ...Re
 	return p.replies
 }
 
-// CallInTurn implements Env.CallInTurn. The kernel sends the requests without resuming the task in between, because
-// switching to the task costs as much as a request.
+// CallInTurn implements Env.CallInTurn. The kernel sends all the requests without resuming the task in between, because
+// switching to the task is as expensive as a request.
 func (t *task) CallInTurn(timeout time.Duration, each func(int, *Reply) bool, reqs ...Request) {
 	t.proceed()
 	if len(reqs) == 0 {

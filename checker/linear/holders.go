@@ -7,8 +7,8 @@ import (
 
 // holders is the state of a lock that can have several open critical sections (that is, several holders). It contains
 // the numbers of the open sections in ascending order, four bytes each. The first bit is 0 if the section shares the
-// lock, otherwise 1. The number of open sections would not be enough: a section may have ended before its enter
-// operation returned, and a mere count would then allow the section to be left before it is entered.
+// lock, and otherwise 1. Merely counting the open sections would not be enough: if a section ended before its enter
+// operation returned, a count would allow the section to be left before it is entered.
 type holders string
 
 // sectionBytes is the number of bytes that a section's number takes in holders.

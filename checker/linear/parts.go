@@ -7,10 +7,10 @@ import (
 )
 
 // Parts checks the critical sections of a lock in parts, so that the memory of a check does not grow with the square of
-// the length of a history. A part ends at an instant at which nobody is inside: every section that was entered before
-// the instant (its enter had returned) was already being left (its leave had been called). These sections are called
-// the earlier sections, all others the later sections. The whole is linearizable if and only if the earlier sections
-// are linearizable and the later sections are linearizable:
+// the length of a history. A part ends at an instant at which nobody is inside: if a section's enter had returned
+// before the instant, its leave had already been called. These sections are called the earlier sections, all others the
+// later sections. The whole is linearizable if and only if the earlier sections are linearizable and the later sections
+// are linearizable:
 //
 // "Only if": in a legal order, each section is left after it is entered, and no two sections overlap unless both are
 // shared. (For a semaphore, no more sections than permits are open at the same time.) This is also true for any subset
@@ -18,10 +18,10 @@ import (
 // contains a legal order of the earlier sections and a legal order of the later sections.
 //
 // "If": a legal order of the earlier sections followed by a legal order of the later sections is a legal order of the
-// whole. It respects time. The operations of the later sections returned after the instant: enters by definition, and
-// leaves because they were called after their enters had returned. The operations of the earlier sections were called
-// before the instant. So no later operation precedes an earlier one. The order is also legal: each earlier section has
-// its leave, so nobody is inside when the later sections begin.
+// whole. It is consistent with time. The operations of the later sections returned after the instant: the enters by
+// definition, and the leaves because they were called after their enters had returned. The operations of the earlier
+// sections were called before the instant. So no later operation precedes an earlier one. The order is also legal: each
+// earlier section has its leave, so nobody is inside when the later sections begin.
 //
 // Enters and leaves that had been called but had not returned at the instant make no difference. By "only if", the
 // whole is refuted if any subset of its sections is refuted.
@@ -34,7 +34,7 @@ type Parts struct {
 	// Most is the maximum number of sections in one call to porcupine. If a part is longer, only that many of its
 	// sections are checked, so it can be refuted but not confirmed.
 	Most int
-	// Steps is the number of steps of the model that all calls to porcupine together may still take.
+	// Steps is the number of steps left for all further calls to porcupine. A step is one of the model's steps.
 	Steps int
 	// Permits is the maximum number of holders if the lock is a semaphore. It is 0 or 1 for a mutex.
 	Permits int
@@ -54,23 +54,25 @@ type modeled struct {
 // MaxSections is the value to which Renew sets Most. A call to porcupine with that many sections takes 80 MB.
 const MaxSections = 10_000
 
-// Renew sets the permits and the limits for another history. With 8 to 250 sections per call to porcupine, the time per
-// section is about the same. If many clients wait, fewer sections per call are better: a call contains at most as many
-// waiters as sections, so porcupine has fewer orders to try. The steps are enough for a million operations, however
-// many clients contend for the lock.
+// Renew sets the permits and the limits for another history. The time per section is about the same for all values of
+// Least from 8 to 250. Small values are better if many clients wait: a call to porcupine contains at most as many
+// waiters as sections, so it has fewer orders to try. The steps are enough for a million operations, however many
+// clients contend for the lock.
 func (p *Parts) Renew(permits int) {
 	p.Least, p.Most, p.Steps, p.Permits = 16, MaxSections, 1<<24, permits
 }
 
-// Mutex reports whether the operations are those of a correct lock: whether they have an order in which each section is
-// entered while no other is open, except that shared sections may overlap. If the lock is a semaphore, each section
-// must be entered while fewer sections are open than there are permits. A section that was never left has no leave
+// Mutex reports whether the operations could be those of a correct lock. There must be an order in which each section
+// is entered while no other section is open. Shared sections may overlap. If the lock is a semaphore, each section must
+// be entered while fewer sections are open than there are permits. A section that was never left has no leave
 // operation.
 //
 // The answer is the same as if all operations were checked together, even if such a check would exceed its budget. It
-// is TooMany if some part has more than Most sections and no part is refuted. The operations of a section must be
-// adjacent, with the enter first, and the sections must be sorted by the return of their enters. If the answer is
-// Refuted, refuted contains the operations of the refuted part.
+// is TooMany if some part has more than Most sections and no part is refuted. If it is Refuted, refuted contains the
+// operations of the refuted part.
+//
+// The operations of a section must be adjacent, with the enter first. The sections must be sorted by the return of
+// their enters.
 func (p *Parts) Mutex(ops []MutexOp) (answer Answer, refuted []MutexOp) {
 	answer = Linearizable
 	for len(ops) > 0 {

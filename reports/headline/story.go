@@ -32,7 +32,7 @@ func name(p history.Process) string {
 	return string(p)
 }
 
-// process returns the name of the process of holder i. If the name is unknown, it returns the given string.
+// process returns the name of holder i's process, or otherwise if the name is unknown.
 func (s *story) process(i int, otherwise string) string {
 	if i < len(s.f.Holders) && s.f.Holders[i] != "" {
 		return name(s.f.Holders[i])
@@ -42,7 +42,7 @@ func (s *story) process(i int, otherwise string) string {
 
 func (s *story) same() bool { return len(s.f.Holders) > 1 && s.f.Holders[0] == s.f.Holders[1] }
 
-// concerned returns the process whose lease or key the cause is about.
+// concerned returns the process whose lease or key is involved in the cause.
 func (s *story) concerned() string {
 	if s.f.About == "" {
 		return "one of them"
@@ -50,9 +50,9 @@ func (s *story) concerned() string {
 	return string(s.f.About)
 }
 
-// sameSituation says that two clients were in the same situation at once, or that one client was in it twice. The
-// situation is described by a verb and the words after it. singular and plural are the forms of the verb for one client
-// and for two. For a semaphore, the text says that there were more holders than permits.
+// sameSituation says that two clients were, for example, promised a lock at once, or that one client was promised it
+// twice. singular and plural are the forms of the verb, and what is the rest of the sentence. For a semaphore, the
+// sentence says that there were more holders than permits.
 func (s *story) sameSituation(singular, plural, what string) string {
 	if n := s.h.Header.Permits; n > 1 {
 		return fmt.Sprintf("%d holders of %d permits %s %s at once", max(n+1, len(s.f.Holders)), n, plural, what)
@@ -124,7 +124,7 @@ func (s *story) entered(at int) bool {
 		slices.Contains(s.f.Holders[:len(s.f.Holders)-1], e.Process)
 }
 
-// leaves reports whether an event of a holder ends its section.
+// leaves reports whether a holder's event ends its critical section.
 func (s *story) leaves(e *history.Event, attempts []history.Attempt) bool {
 	switch e.F {
 	case history.Crashed:
@@ -140,7 +140,7 @@ func (s *story) leaves(e *history.Event, attempts []history.Attempt) bool {
 	return (e.Lock == "" || e.Lock == s.f.Lock) && (e.Attempt == "" || slices.Contains(attempts, e.Attempt))
 }
 
-// reason returns the reason why two grants of one lock overlapped.
+// reason says why two grants of one lock overlapped.
 func (s *story) reason() string {
 	who := s.concerned()
 	switch s.f.Cause.Kind {

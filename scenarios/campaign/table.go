@@ -79,9 +79,8 @@ func (t Laws) RateTable(p checker.Promise) document.Table {
 	})
 }
 
-// assess compares the counts of a law with a promise. A violation does not break the promise if the law is not promised
-// or if the cause is excused. If the law was violated, but no violation broke the promise, the assessment has no
-// result.
+// assess compares a law's results with a promise. A violation does not break the promise if the law is not promised or
+// if the cause is excused. If all violations are of this kind, the assessment has a sign but no result.
 func (l Law) assess(p checker.Promise) Assessment {
 	switch {
 	case l.Breaks() > 0 && slices.Contains(p.Laws, l.Law):

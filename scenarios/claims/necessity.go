@@ -15,9 +15,10 @@ import (
 
 // Necessity checks the faults that explanations name, by running the plans again without them.
 //
-// A fault is named in vain, that is, unnecessarily, if the same law is still violated without it for the same cause,
-// possibly between other processes. This must be the case both with and without the faults that strike after the
-// violation. A fault is not named in vain if it belongs to a minimal group of named faults without which the law holds.
+// A fault is named in vain (unnecessarily) if the same law is violated for the same cause when the fault is left out.
+// The processes may be different ones. The law must also be violated when the faults that strike after the violation
+// are left out as well. A fault is not named in vain if it belongs to a minimal group of named faults without which the
+// law holds.
 //
 // A fault is missing if the explanation names no fault, but the law holds without this fault. This must be the case
 // with the story's seed and with other seeds.
@@ -29,13 +30,12 @@ type Necessity struct {
 	again  *single.Trials // performs runs of the story's scenario
 }
 
-// NewNecessity returns a Necessity, which adds the false statements that it finds to wrongs. The kind of such a
-// statement begins with "in vain" if a fault is named unnecessarily, and with "missing" if a fault should have been
-// named.
+// NewNecessity returns a Necessity that adds false statements to wrongs. The kind of a statement begins with "in vain"
+// if it names a fault unnecessarily, and with "missing" if it fails to name a fault.
 func NewNecessity(t testing.TB, wrongs *Wrongs) *Necessity { return &Necessity{t: t, wrongs: wrongs} }
 
-// Story checks the faults that a story's explanation names. It also adds to the story the trials that a report would
-// contain.
+// Story checks the faults that a story's explanation names. It also adds the trials that a report would contain to the
+// story.
 func (n *Necessity) Story(s *Story) {
 	n.again = single.NewTrials(s.Scenario)
 	n.Stories++
@@ -74,9 +74,10 @@ func (n *Necessity) Story(s *Story) {
 	n.trials(s, all)
 }
 
-// trials checks the trials of a story: runs in which a fault was left out. The explanation must not name a fault that
-// its trial found unnecessary. If the trial of a single fault found that fault necessary, the explanation must name
-// some fault. If the law is still violated without a fault that was found necessary, the cause must be a different one.
+// trials checks an explanation against the trials of its story, in which faults were left out of the run. The
+// explanation must not name a fault that its trial found unnecessary. If a trial found a single fault necessary, the
+// explanation must name some fault. If the law is violated without a necessary fault, the violation must have a
+// different cause.
 func (n *Necessity) trials(s *Story, named []int) {
 	names := func(line string) bool {
 		return slices.ContainsFunc(named, func(i int) bool { return s.Plan.Faults[i].String() == line })
@@ -112,7 +113,7 @@ func (n *Necessity) trials(s *Story, named []int) {
 // fault.
 var aloneSentence = regexp.MustCompile(`It does not happen without "([^"]*)"`)
 
-// repeated reports whether the ith fault of the plan has the same text in a history as another fault of the plan.
+// repeated reports whether another fault of the plan looks the same as the ith fault in a history.
 func (n *Necessity) repeated(s *Story, i int) bool {
 	return slices.ContainsFunc(slices.Delete(slices.Clone(s.Plan.Faults), i, i+1),
 		func(f nemesis.Fault) bool { return f.Recorded() == s.Plan.Faults[i].Recorded() })
@@ -155,8 +156,8 @@ func longestFirst(faults []nemesis.Fault) []int {
 	return places
 }
 
-// otherSeeds is the number of other seeds that are tried. A fault counts as missing only if the law is violated in more
-// runs with the fault than without it. leastDifference is the minimum difference between these numbers of runs.
+// A missing fault must make a difference with other seeds too. otherSeeds is the number of other seeds that are tried.
+// leastDifference is how many more runs must violate the law with the fault than without it.
 const otherSeeds, leastDifference = 10, 5
 
 // unnamed checks a story whose explanation names no fault. It looks for a fault that the explanation should have named.

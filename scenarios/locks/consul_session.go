@@ -41,7 +41,7 @@ type consulCaller struct {
 	conn     int           // number of the caller's connection to each server
 	at       int           // index of the server asked last
 	blocking time.Duration // how long the server may wait before it answers
-	// time at which the latest request was last sent, and whether it was repeated
+	// when the latest request was last sent, and whether it has been sent more than once
 	sent     time.Duration
 	repeated bool
 }
@@ -63,8 +63,8 @@ func (c *consulCaller) call(env sim.Env, attempt history.Attempt, patience time.
 	return a
 }
 
-// isFinal reports whether an answer is an error that every server would return. Other errors only mean that this server
-// knows no leader.
+// isFinal reports whether an answer is an error that every server would return. All other errors only mean that this
+// server does not know of a leader.
 func isFinal(a consul.Answer) bool {
 	return a.Code >= 500 && strings.Contains(a.Body, "invalid session")
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
-// setting is a key of the scenario, with the value that is in effect.
+// setting is a key of the scenario and its current value.
 type setting struct {
 	Key   string `json:"key"` // name as in FORMAT.md; for a value in the line of a fault, a name such as faults.1.for
 	Value string `json:"value"`
@@ -28,7 +28,7 @@ type setting struct {
 	Most  int64  `json:"most"` // largest valid number; 0 if there is no limit
 }
 
-// mainKeys lists the keys that readers change first, in the order in which the page shows them.
+// mainKeys lists the keys that users are most likely to change, in the order in which the page shows them.
 var mainKeys = []string{"lock.protocol", "clients", "servers.redis", "servers.etcd", "servers.zookeeper",
 	"servers.kubernetes", "servers.replicas", "lock.ttl", "lock.drift-allowance", "work.hold", "resource.fencing",
 	"servers.persistence.append-fsync", "network.delay"}
@@ -121,8 +121,8 @@ func protocolsLike(doc *format.Document) (all []string) {
 }
 
 // variables returns the keys that the scenario's lock accepts. It omits keys in a mapping that is missing from the
-// text, because setting such a key would add other settings too. To find out whether the lock accepts a key, it sets
-// the key to the value that the key already has. The result is cached for each kind of lock.
+// text, because setting such a key would add other settings too. The lock accepts a key if the scenario is still valid
+// after the key has been set explicitly to its current value. The result is cached for each kind of lock.
 func (o *opened) variables() []*scenarios.Variable {
 	protocol, _ := o.doc.Get("lock.protocol")
 	name := fmt.Sprint(protocol, o.doc.Keys("servers"), o.doc.Keys("lock"))

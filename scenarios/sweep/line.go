@@ -8,13 +8,13 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// Stretch is a range of values on an axis in which the law had the same outcome at all tried values.
+// Stretch is a range of values on an axis. The law had the same outcome at every value tried in the range.
 type Stretch struct {
 	State    State
 	From, To Level // the first and the last value tried in the range
-	// At is a value of the stretch at which the law was tried. If the law is broken in only some runs of the stretch,
-	// At is in the middle of the stretch. Otherwise it is next to the edge. Runs is the number of runs with this value,
-	// and Violated is the number of those that broke the law.
+	// At is one of the values tried. If the law is broken in only some runs of the stretch, At is in the middle of the
+	// stretch. Otherwise it is next to the edge. Runs is the number of runs with this value, and Violated is the number
+	// of those that broke the law.
 	At             Level
 	Violated, Runs int
 	shown          *Point // the point at At
@@ -30,9 +30,9 @@ type Line struct {
 	Stretches []Stretch
 }
 
-// Words says where the law is safe. If key is not empty, it precedes the first value. Words says "safe from" a value
-// only if the law is not broken at any higher value. If the outcome depends on the seed, it says in how many runs the
-// law is broken.
+// Words says where the law is safe. If key is not empty, it precedes the first value. A law is called "safe from" a
+// value only if it is not broken at any higher value. If the outcome depends on the seed, Words says in how many runs
+// the law is broken.
 func (l *Line) Words(key string) string {
 	n := len(l.Stretches)
 	if n == 0 {
@@ -69,8 +69,8 @@ func (l *Line) Words(key string) string {
 	return strings.Join(parts, "; ")
 }
 
-// byChance reports whether the law is judged everywhere on the line and, at some value, is broken in only some of the
-// runs.
+// byChance reports whether the seed decides the outcome at some value: the law is broken in only some of the runs with
+// this value. byChance returns false if the law could not be judged at every value of the line.
 func (l *Line) byChance() bool {
 	is := func(states ...State) func(Stretch) bool {
 		return func(s Stretch) bool { return slices.Contains(states, s.State) }

@@ -14,7 +14,7 @@ type alarm struct {
 	interval int64 // in ns; 0: it expires once
 }
 
-// sentByKernel is the si_code of a signal that the kernel, and not a process, has sent.
+// sentByKernel is the si_code of a signal that was sent by the kernel rather than by a process.
 const sentByKernel = 0x80
 
 // remaining returns the time until the alarm expires, in ns, or 0 if it is not running.
@@ -117,8 +117,8 @@ func (t *thread) getitimer() outcome {
 	return t.gives(0)
 }
 
-// alarms implements the system call alarm. It takes the time in seconds, and returns the time that the previous alarm
-// had left. The result is rounded to the nearest second, but is at least 1 if any time was left.
+// alarms implements the system call alarm. It sets the alarm to a number of seconds, and returns the time that remained
+// of the previous alarm. The result is rounded to the nearest second, but is at least 1 if any time remained.
 func (t *thread) alarms() outcome {
 	left := t.p.remaining(t.p.alarm)
 	t.p.setAlarm(int64(uint32(t.regs.Rdi))*1e9, 0)

@@ -62,8 +62,8 @@ func (t *tracker) forget(id SessionID) {
 	t.sessions = slices.DeleteFunc(t.sessions, func(x tracked) bool { return x.id == id })
 }
 
-// expired moves to the next tick and returns the sessions whose deadline has been reached. It returns a session again
-// if the session's end has not been committed yet.
+// expired moves to the next tick and returns the sessions whose deadlines have passed. A session is returned at every
+// tick until its end has been committed.
 func (t *tracker) expired() []tracked {
 	var ended []tracked
 	for i := range t.sessions {

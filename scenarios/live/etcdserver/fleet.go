@@ -25,7 +25,7 @@ type cluster struct {
 	http     *http.Client
 	members  []*member
 	records  records // only the world's goroutine uses it
-	// whether a user's library exchanges bytes with the members; requests then do not show which leases exist
+	// whether a user's library exchanges bytes with the members; if so, requests do not show which leases exist
 	passes atomic.Bool
 }
 
@@ -70,8 +70,8 @@ func environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "ETCD_") })
 }
 
-// launch starts the process of a member, and waits until it listens for other members. The member accepts requests only
-// after other members have started, too.
+// launch starts the process of a member, and waits until it listens for other members. The member does not accept
+// requests until other members have started.
 func (m *member) launch() error {
 	peers, err := m.Port.Free()
 	if err != nil {
@@ -93,7 +93,7 @@ func (m *member) launch() error {
 // other user can reach it. etcd requires a name that looks like a host and a port.
 const clients = "clients:1"
 
-// start starts the process. It first removes the socket that a killed process leaves behind.
+// start starts the process. If an earlier process was killed, start first removes the socket that it left behind.
 func (m *member) start() error {
 	if err := os.RemoveAll(filepath.Join(m.Daemon.Folder, clients)); err != nil {
 		return err

@@ -16,7 +16,7 @@ type Config struct {
 	Keeper *process.Keeper
 	// Members are the names of the servers. The first one is the leader when the run begins.
 	Members []sim.ProcessID
-	// TickTime and SyncLimit are the same settings as in the simulated ensemble; zero means 2 s and 5 ticks.
+	// TickTime and SyncLimit have the same meaning as for the simulated ensemble. The defaults are 2 s and 5 ticks.
 	TickTime  time.Duration
 	SyncLimit int
 	// Failed is called when a server has failed on its own. After that, the run cannot be judged. Any goroutine may
@@ -46,7 +46,7 @@ func (c *Config) Can(f nemesis.Fault) error {
 	return nil
 }
 
-// needsShim reports whether a fault needs the small library that is loaded into the process to change its clock.
+// needsShim reports whether injecting a fault requires the preloaded library that changes a process's clock.
 func (c *Config) needsShim(f nemesis.Fault) bool {
 	return c.isMember(f.Target) && f.Kind == nemesis.Jump
 }

@@ -27,8 +27,8 @@ return 1`); err != nil {
 
 func pushToken(c *Call) (bool, error) { return granted(c.Do("RPUSH", c.key("lock"), "token")) }
 
-// waitsForSignal sets the key if it does not exist. If the key exists, it waits for the signal that a releasing client
-// puts into a list, and then carries out the given step.
+// waitsForSignal sets the key if it does not exist. Otherwise, it waits for the signal that a releasing client pushes
+// onto a list, and then performs the step then.
 func waitsForSignal(then Step) Step {
 	return func(c *Call) (bool, error) {
 		if taken, err := setNX(c); taken || err != nil {
@@ -131,8 +131,8 @@ return 0`)
 	return left > 0, err
 }
 
-// handsOver returns a release that hands the lock over to the next client in the queue, or deletes the key if the queue
-// is empty. condition is a Lua expression. If it is true, the release does nothing.
+// handsOver returns a release that does nothing if the Lua expression condition is true. Otherwise, it hands the lock
+// over to the next client in the queue, or deletes the key if the queue is empty.
 func handsOver(condition string) Step {
 	return script(`
 if ` + condition + ` then return 0 end
@@ -141,8 +141,8 @@ if next then redis.call('set', @lock, next, 'px', $ttl) else redis.call('del', @
 return 1`)
 }
 
-// severalLocks returns four groups of locks: those that are stored as a list or a counter, those with several keys,
-// those that are renewed, and one lock on several servers.
+// severalLocks returns correct locks of four groups: locks stored as a list or a counter, locks with several keys,
+// renewed locks, and a lock on several servers.
 func severalLocks() []SoundLock {
 	return []SoundLock{
 		{Recipe: Recipe{Name: "list", Take: takeList, Give: giveList}, Promises: Leased,

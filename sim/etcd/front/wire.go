@@ -33,8 +33,8 @@ type wire struct {
 	opening *frame // the HEADERS frame whose block is incomplete, or nil
 	taken   int    // bytes of messages received since the connection's window was last enlarged
 	asked   []request
-	// unsimulated is a method of real members that simulated members do not have, and that the client has called since
-	// the last report.
+	// unsimulated is the name of a method that the client has called since the last report. Real members have the
+	// method, but simulated members do not.
 	unsimulated string
 
 	// The fields below are used for data to the client.
@@ -76,7 +76,8 @@ func newWire(c *caller) *wire {
 	return w
 }
 
-// Written handles bytes from the client. Bytes of another protocol close the connection, as in etcd.
+// Written handles bytes from the client. If the bytes belong to another protocol, it closes the connection, as etcd
+// does.
 func (w *wire) Written(l sim.Line, b []byte) error {
 	if w.over {
 		return nil
@@ -131,7 +132,7 @@ func (w *wire) begin(l sim.Line) bool {
 	return true
 }
 
-// pass sends the member the requests that the client has written together. It sorts them by stream, because the
+// pass sends the member the requests that the client has written at one time. It sorts them by stream, because the
 // client's goroutines write them in a random order. Pings (stream 0) come last.
 func (w *wire) pass(l sim.Line) {
 	slices.SortStableFunc(w.asked, func(a, b request) int { return cmp.Compare(a.call.Stream-1, b.call.Stream-1) })
@@ -149,8 +150,8 @@ const notFound = "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain; charset=ut
 // of its head.
 const mostLine, mostHTTP1 = 4096, 1 << 20
 
-// stranger answers a client that does not use HTTP/2. It first waits for a complete line, because only a complete line
-// shows whether the client uses HTTP/1.
+// stranger answers a client that does not use HTTP/2. It waits for a complete line, because an incomplete line does not
+// show whether the client uses HTTP/1.
 func (w *wire) stranger(l sim.Line) {
 	line, _, whole := bytes.Cut(w.half, []byte("\n"))
 	http1 := len(bytes.Fields(line)) == 3 && bytes.Contains(line, []byte(" HTTP/1."))
@@ -214,8 +215,9 @@ func (w *wire) takeSettings(f *frame) error {
 	return nil
 }
 
-// takePing handles a ping. A client that pings right after the arrival of data measures the bandwidth. Such a ping is
-// answered together with the next data. Any other ping checks whether the member is alive, and is sent to the member.
+// takePing handles a ping. If data has just arrived at the client, the client is measuring the bandwidth, and the ping
+// is answered together with the next data. Otherwise, the client is checking whether the member is alive, and the ping
+// is passed to the member.
 func (w *wire) takePing(l sim.Line, f *frame) error {
 	switch {
 	case f.stream != 0 || len(f.body) != 8:
@@ -354,8 +356,7 @@ func (w *wire) reset(s *stream, code uint32) {
 // overhead.
 const mostMessage = 2 << 20
 
-// reopen is the number of message bytes after which the client's flow-control window for the connection is enlarged
-// again.
+// reopen is the number of bytes after which the client is allowed to send that many more on the connection.
 const reopen = 1 << 14
 
 func (w *wire) takeData(f *frame) error {
