@@ -24,22 +24,22 @@ func init() {
 //
 // An acquire is judged if the following conditions hold from its call to its return or to the bound, whichever comes
 // first:
-//   - A quorum of servers was up, unpaused and not slowed all the time. No link between these servers and the client
-//     was cut, delayed or faulty. The client itself was up and unpaused and kept its session.
+//   - A quorum of servers was up, unpaused and not slowed throughout. No link between these servers and the client was
+//     cut, delayed or faulty. The client itself was up and unpaused and kept its session.
 //   - Keys of other attempts did not block so many servers that no quorum was left.
 //   - From one TTL before the call, nobody else requested or held the lock. The client's own earlier holds count too,
-//     unless their releases returned ok and no fault was active since, so that they left nothing behind.
-//   - From one TTL before the call, no service of a single member came back without its disk, and so without the
+//     unless their releases returned ok and no fault has been active since. Otherwise, a hold may have left keys
+//     behind.
+//   - From one TTL before the call, no single-member service restarted without its disk, which would have lost the
 //     client's session.
 //
-// A release is judged if its acquire was judged, the conditions above held from the acquire's call on, and the lease
-// was valid when the release was called. A release that fails within the bound is excused if the lease had ended before
-// it returned. A group of replicas counts as one server, which is up while all its members are up and can reach each
-// other. If there are fewer groups than the quorum, the groups form one service, and each member counts. Clock faults
-// are no excuse.
+// A release is judged if its acquire was judged, the conditions above still held, and the lease was valid when the
+// release was called. A release that fails within the bound is excused if the lease had ended before it returned. A
+// group of replicas counts as one server, which is up while all its members are up and can reach each other. If there
+// are fewer groups than the quorum, the groups form one service, and each member counts. A clock fault is no excuse.
 //
 // A release without effect (see trace.Handback) also breaks the law, whatever it returned and whoever else requested
-// the lock. The only excuse is a fault that could have prevented the release at some time since the acquire's call.
+// the lock. The only excuse is a fault, at some time since the call to acquire, that could have prevented the release.
 //
 // The law needs the header's servers, quorum and bound. To find releases without effect, it also needs the servers'
 // records of keys.
@@ -88,7 +88,7 @@ func (t *judge) faultTolerance(f *Finding) {
 }
 
 // judgeRelease judges the release that follows acquire n, and reports whether there was a release to judge. The acquire
-// itself has been judged already; acquired is the position at which it had ended.
+// must have been judged; acquired is the position at which it ended.
 func (t *judge) judgeRelease(f *Finding, n int32, acquired int) bool {
 	a := &t.Asks[n]
 	g := &t.Grants[a.Grant]
@@ -197,10 +197,10 @@ func (t *judge) slowStory(f *Finding, op history.F, a *trace.Ask, call, ret int,
 	b.violated(t, cause, story, w)
 }
 
-// ownKey finds a key that blocks an acquire although an earlier request of the same acquire has set it. The key must be
-// present at the given position. The client must have sent another request since, without being granted the lock. If
-// there are several independent servers, that request may have gone to another server, so only a later key of the
-// client on the same server counts. ownKey returns nil if it finds no such key.
+// ownKey finds a key that was set by an earlier request of an acquire and now blocks the same acquire. Such a key is
+// still present at position end. The client must have sent another request after setting it, without being granted the
+// lock. If there are several independent servers, the other request may have gone to a different server, so it counts
+// only if it set a key on the same server. ownKey returns nil if there is no such key.
 func (t *judge) ownKey(a *trace.Ask, end int) *standingKey {
 	keys, due := t.standing(a.Lock, end+1), t.Time(a.Call)+t.History.Header.Bound
 	if a.Ret != trace.Open {
@@ -245,8 +245,8 @@ func (t *judge) outcomeText(cause Cause, call, ret int, outcome history.Type) st
 	return how
 }
 
-// keyAt returns the position of the last record about the key of a grant before a given position. It returns -1 if
-// there is none.
+// keyAt returns the position of the last record about a grant's key that precedes the given position, or -1 if there is
+// none.
 func (t *judge) keyAt(g *trace.Grant, before int) int {
 	for _, at := range slices.Backward(t.Keys) {
 		if e := &t.History.Events[at]; int(at) < before && e.Lock == t.Locks[g.Lock].Name && e.Of == g.Attempt {
@@ -274,9 +274,9 @@ func (t *judge) refusedStory(g *trace.Grant, key int) string {
 	return sentence(" Its key on %s was still there, last set at %v.", e.Process, e.Time)
 }
 
-// hurrying returns the last fault of a server's clock before grant g's key expired early on that server. The argument
-// gone is the position of the expiry. hurrying returns nil if the key did not expire early, or if no clock fault was
-// active since the key was set.
+// hurrying returns the last clock fault that may have made the key of grant g expire too early on a server. gone is the
+// position at which the key expired. hurrying returns nil if the key did not expire early, or if no clock fault has
+// been active on the server since the key was set.
 func (t *judge) hurrying(g *trace.Grant, gone int) *trace.Fault {
 	e, set := &t.History.Events[gone], t.keyAt(g, gone)
 	if e.Why != history.Expired || set < 0 || e.Time >= t.History.Events[set].Until-rounding {
@@ -287,18 +287,18 @@ func (t *judge) hurrying(g *trace.Grant, gone int) *trace.Fault {
 	})
 }
 
-// asksOn reports whether a client is known to have kept requesting a lock that was free. It returns true only if the
-// client sent a request in the second half of the time that an acquire may take (the bound), and no server had a key of
+// asksOn reports whether a client is known to have kept requesting a lock that was free. The client must have sent a
+// request in the second half of the bound, which is the time that an acquire may take. No server may have had a key of
 // the lock between the call to acquire and position end.
 func (t *judge) asksOn(a *trace.Ask, end int) bool {
 	call, bound := t.Time(a.Call), t.History.Header.Bound
 	return t.asks(a.Process, call+bound/2, call+bound) && t.isFree(a.Lock, call, end+1)
 }
 
-// fastest returns the shortest time in which any acquire other than the given one got a lock. If no other acquire got a
-// lock, it returns the shortest time from a call to the setting of a key. It returns Never if the servers recorded
-// their keys but set none, and 0 if nothing is known. If a client retried and no key was set in between, the request
-// that set the next key may belong to the earlier try.
+// fastest returns the shortest time in which any other acquire got a lock. If no other acquire got one, it returns the
+// shortest time from a call until a key was set. If a client retried before any key was set, the time is measured from
+// its first try, because that may have set the key. fastest returns Never if the servers recorded their keys but set
+// none, and 0 if nothing is known.
 func (t *judge) fastest(except *trace.Ask) history.Time {
 	var granted, set history.Time
 	note := func(least *history.Time, took history.Time) {
@@ -334,9 +334,9 @@ func (t *judge) fastest(except *trace.Ask) history.Time {
 	return cmp.Or(granted, set)
 }
 
-// firstCall returns the position of the first acquire call that may have set the key that is recorded at position set.
-// This is the client's first acquire of the lock after the client's previous key was set, or its first acquire of the
-// lock if there was no previous key.
+// firstCall returns the position of the first call to acquire that may have set the key recorded at position set. This
+// is the client's first call for the lock since its previous key was set, or its very first call if it set no key
+// before.
 func (t *judge) firstCall(of *trace.Ask, set int) int {
 	first, after := of.Call, -1 // position at which the previous key was set
 	for _, at := range t.Keys {

@@ -39,20 +39,20 @@ func (ms Metrics) Of(name string) (Metric, bool) {
 // run.
 //
 //   - lock_acquisition_time_p50, _p99: time from the call to acquire until it returns ok, in s. An acquire that failed,
-//     or had not returned when the run ended, counts with the time that it had waited. Alarm above 50% of the TTL.
-//   - lock_contention_rate: share of attempts that found the lock taken by another client. An acquire that tries again
+//     or had not returned when the run ended, counts with the time that it had waited until then. Alarm above 50% of
+//     the TTL.
+//   - lock_contention_rate: share of attempts that found the lock held by another client. An acquire that tries again
 //     makes several attempts. Unknown if the history does not count attempts. Alarm above 30%.
 //   - lock_hold_duration_p99: length of critical sections, in s. Alarm above 80% of the TTL.
-//   - lock_timeout_rate: among the acquires that returned, the share in which the client gave up because it would not
-//     wait any longer. Alarm above 5%.
+//   - lock_timeout_rate: share of returned acquires in which the client gave up waiting. Alarm above 5%.
 //   - release_without_effect_rate: share of releases that left their client's keys in place, with or without faults. It
 //     counts only releases whose effect the servers' records show (see trace.Handback). Alarm above 0.
-//   - fencing_token_reject_rate: share of reads and writes that were refused for a stale token. Alarm above 0.
-//   - wake_ups_per_release: number of waiting clients that were notified, per release that took effect. Unknown if the
-//     history neither counts attempts nor records notices.
-//   - messages_per_acquire: number of requests that clients sent to lock servers, per acquire that succeeded.
-//   - unavailability: the longest time in which somebody waited for a lock, nobody alive held it, and nobody acquired
-//     it, in s.
+//   - fencing_token_reject_rate: share of reads and writes that were refused because of a stale token. Alarm above 0.
+//   - wake_ups_per_release: number of waiting clients that were notified, per effective release. Unknown if the history
+//     neither counts attempts nor records notices.
+//   - messages_per_acquire: number of requests that clients sent to lock servers, per successful acquire.
+//   - unavailability: the longest time, in s, during which somebody waited for a lock, but nobody alive held or
+//     acquired it.
 func Measure(h *history.History) Metrics {
 	var t judge
 	t.Read(h)
@@ -242,8 +242,8 @@ func share(ttl, part float64) float64 {
 	return ttl * part
 }
 
-// NearestRank returns the p-th percentile: the smallest observation for which at least p percent of all observations
-// are not greater. It returns zero if there are none.
+// NearestRank returns the p-th percentile: the smallest observation such that at least p percent of all observations
+// are less than or equal to it. It returns zero if there are no observations.
 func NearestRank[T cmp.Ordered](seen []T, p int) (of T) {
 	if len(seen) == 0 {
 		return of

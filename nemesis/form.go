@@ -14,8 +14,8 @@ type part struct {
 	states Field  // the fields of Fault that the part sets
 	parse  func(*parser, *Fault)
 	print  func([]byte, *Fault) []byte
-	// plainer calls visit with each change that makes this part of the line simpler. It is nil if no change does. A
-	// change must not write into Left or Right, because copies of the fault share them.
+	// plainer calls visit with each change that makes this part of the line simpler. It is nil if the part cannot be
+	// simplified. A change must not write into Left or Right, because copies of the fault share them.
 	plainer func(f *Fault, visit func(change func(*Fault)))
 }
 

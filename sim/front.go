@@ -12,7 +12,7 @@ type Front interface {
 	Port() int
 	// Serial reports whether a server must receive the requests of a connection one at a time, each after the reply to
 	// the previous one. If Serial returns false, the server receives each request as soon as it arrives and must itself
-	// execute the requests in order. Only after the last of them is the server notified that the connection was closed.
+	// execute the requests in order. The server is notified that the connection was closed only after the last of them.
 	Serial() bool
 	// Begin starts a run.
 	Begin() Callers
@@ -33,18 +33,19 @@ type Caller interface {
 	Wire(server ProcessID) Wire
 	// Begin begins an attempt: from now on, the client's requests belong to it.
 	Begin(a history.Attempt, now Time)
-	// Try is called when the client stops requesting the lock. A client may try several times, and each time ask
-	// several servers. Try returns the time at which the client's last try began, and the servers that granted the lock
-	// in that try. If no request acquired the lock, it returns the time at which the attempt began.
+	// Try returns the time at which the client's last try in this attempt began, and the servers that granted the lock
+	// in that try. It is called when the client stops requesting the lock. An attempt may consist of several tries,
+	// each of which asks several servers. If no request acquired the lock, Try returns the time at which the attempt
+	// began.
 	Try() (since Time, granted []ProcessID)
 }
 
 // Tasks is a Caller whose client has several tasks, which share its connections.
 type Tasks interface {
 	Caller
-	// Turn sets the task to which the next calls to Begin and Try, and the next bytes that are written, belong. Tasks
+	// Turn sets the task to which the next calls to Begin and Try belong, and the next bytes that are written. Tasks
 	// are numbered from 1; 0 means that the task is not known. If calling is true, the bytes are sent during a call to
-	// the task's lock. If it is false, they come from code that an earlier call has left running.
+	// the task's lock. Otherwise, they come from code that is still running after an earlier call.
 	Turn(task int, calling bool)
 }
 
@@ -52,10 +53,10 @@ type Tasks interface {
 // into requests, and the server's replies into bytes. It handles anything that concerns only the connection itself,
 // such as flow-control windows and header compression, without messages on the simulated network.
 type Wire interface {
-	// Written handles bytes that the client has written. They may be any part of the stream. If it returns a
-	// *NotSimulatedError, the error is reported, and the connection is closed unless an error reply was sent. Any other
-	// error means that the bytes violate the protocol, and fails the run. If a Wire can answer invalid bytes as the
-	// real server does, it does so and returns no error.
+	// Written handles bytes that the client has written. They may be any part of the stream. If a Wire can answer
+	// invalid bytes as the real server does, it does so and returns no error. If it returns a *NotSimulatedError, the
+	// error is reported, and the connection is closed unless an error reply was sent. Any other error fails the run,
+	// because the bytes violate the protocol.
 	Written(l Line, b []byte) error
 	// Arrived handles bytes that the server has sent: the reply to the given request, or a push if the request is nil.
 	// The bytes are valid until Arrived returns.
@@ -76,10 +77,10 @@ type Line interface {
 	// Now returns the true time.
 	Now() Time
 	// Ask sends a request to the server as a message on the network. The message's delay depends on the attempt to
-	// which the request belongs, and on phase, which is the purpose of the request.
+	// which the request belongs and on the purpose of the request, phase.
 	Ask(args []string, of history.Attempt, phase string)
 	// Deliver passes bytes to the client, without a delay.
 	Deliver(b []byte)
-	// HangUp closes the connection at the client's end, after all delivered bytes.
+	// HangUp closes the connection at the client's end, after the bytes that were delivered before.
 	HangUp()
 }

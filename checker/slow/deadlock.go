@@ -9,9 +9,8 @@ import (
 
 func init() { register("deadlock-freedom", (*reading).deadlockFreedom) }
 
-// deadlockFreedom examines each period between two events. It determines which locks make no progress. For each waiter,
-// it determines how long the waiter has been waiting for such a lock while nobody acquired the lock and no fault was in
-// progress.
+// deadlockFreedom examines each period between two events, and determines which locks make no progress in it. A waiter
+// must not wait too long for such a lock while nobody acquires the lock and no fault is in progress.
 func (r *reading) deadlockFreedom() Finding {
 	limit := r.Header.TTL + r.Header.Hold + r.Header.Slack
 	if limit <= 0 || len(r.asks) == 0 && !r.probed() {
@@ -29,10 +28,10 @@ func (r *reading) deadlockFreedom() Finding {
 // probed reports whether the run was meant to end with a probe, which requests each lock once more.
 func (r *reading) probed() bool { return slices.Contains(r.Header.Clients, history.Probe) }
 
-// calmFrom returns the position from which waiting time counts again after fault f. Usually this is where the fault is
-// over. A drift that never ends is ignored: waiting time counts again from the position at which it begins. The same
-// applies to a cut that never ends if the header specifies servers and quorum, because it is then known whether the cut
-// leaves a quorum.
+// calmFrom returns the position from which waiting time counts again after fault f. Usually this is the end of the
+// fault. A drift that never ends is ignored, so calmFrom returns its beginning. The same applies to a cut that never
+// ends, provided that the header specifies the servers and the quorum: then it is known whether the cut leaves a
+// quorum.
 func (r *reading) calmFrom(f *fault) int {
 	if f.to == r.none && !f.Ends && (f.does() == history.PacesClock ||
 		f.does() == history.Parts && r.Header.Quorum > 0 && len(r.Header.Servers) > 0) {
@@ -42,7 +41,7 @@ func (r *reading) calmFrom(f *fault) int {
 }
 
 // first returns the acquire with which the wait of acquire a began. A waiter that gave up and asked again within a TTL
-// is considered to have waited all the time.
+// is considered to have waited without interruption.
 func (r *reading) first(a *ask) *ask {
 	first := a
 	for _, b := range r.asks {
@@ -62,10 +61,10 @@ func (r *reading) first(a *ask) *ask {
 	return first
 }
 
-// stuckTooLong examines each period between two successive events. If an endless hold begins to count as stuck during a
-// period, the two parts of the period are examined separately. A waiter violates the law once for each time at which it
-// began to be stuck. If some of these waiters still had a quorum, the first violation by such a waiter is moved to the
-// front of the result.
+// stuckTooLong returns a breach for each time at which a waiter began to be stuck for too long. It examines each period
+// between two successive events. If an endless hold begins to count as stuck during a period, it examines the two parts
+// of the period separately. The first breach by a waiter that still had a quorum, if any, is moved to the front of the
+// result.
 func (r *reading) stuckTooLong(limit history.Time) (broken []Breach) {
 	begun := map[*ask]*ask{}
 	for _, a := range r.asks {
@@ -123,8 +122,8 @@ func (r *reading) stuckTooLong(limit history.Time) (broken []Breach) {
 
 const noQuorumLeft = "no quorum left"
 
-// stuckBehind finds out why acquire a was stuck after position i. The argument by is the time at which it had waited
-// too long. stuckBehind returns the cause, or "stuck" if this package does not determine it.
+// stuckBehind finds out why acquire a was stuck after position i. by is the time at which it had waited too long.
+// stuckBehind returns the cause, or "stuck" if it finds no other cause.
 func (r *reading) stuckBehind(a *ask, i int, begun map[*ask]*ask, by history.Time) string {
 	root, circle := r.root(a, i, begun)
 	switch {
@@ -142,7 +141,7 @@ func (r *reading) held(lock history.Lock, i int) bool {
 }
 
 // root returns the wait that ultimately blocks acquire a. If the holder of a's lock waits for another lock, that wait
-// blocks a, too, and so on. The result circle reports whether the waits form a cycle.
+// also blocks a, and so on. circle reports whether the waits form a cycle.
 func (r *reading) root(a *ask, i int, begun map[*ask]*ask) (last *ask, circle bool) {
 	seen := map[*ask]bool{}
 	for !seen[a] {
@@ -187,13 +186,13 @@ func (r *reading) underFault(i int) bool {
 	return slices.ContainsFunc(r.faults, func(f fault) bool { return covers(f.from, i, r.calmFrom(&f)) })
 }
 
-// faultAtOnce reports whether waiting time starts again at position i because a fault has ended there. See calmFrom.
+// faultAtOnce reports whether waiting time starts to count again at position i, after a fault. See calmFrom.
 func (r *reading) faultAtOnce(i int) bool {
 	return slices.ContainsFunc(r.faults, func(f fault) bool { return r.calmFrom(&f) == i })
 }
 
-// endless reports whether a hold ends only if its holder ends it: the hold is extended without limit, or its key has no
-// expiry according to the servers' last record of it.
+// endless reports whether a hold lasts until its holder ends it. The hold is extended without limit, or the servers'
+// last record of its key shows no expiry.
 func (r *reading) endless(s *section) bool {
 	if r.Header.Uncapped {
 		return true
@@ -225,8 +224,8 @@ func (r *reading) moves(i int, lock history.Lock) bool {
 func covers(from, i, to int) bool { return from <= i && i < to }
 
 // standingStill returns the largest set of locks whose holders are all stuck just after position i. A holder is stuck
-// if it waits for a lock of the set. An endless hold also counts as stuck once it has lasted longer than the hold that
-// the header declares. Crashed processes are no longer holders.
+// if it waits for a lock of the set. It is also stuck if its hold is endless and has lasted longer than the hold that
+// the header declares. Crashed processes no longer count as holders.
 func (r *reading) standingStill(i int, now history.Time, begun map[*ask]*ask) map[history.Lock]bool {
 	still := map[history.Lock]bool{}
 	for _, l := range r.locks {
@@ -250,8 +249,8 @@ func (r *reading) standingStill(i int, now history.Time, begun map[*ask]*ask) ma
 	return still
 }
 
-// done reports whether the run ended well: the last fault is over, nobody waits or works, and each lock was acquired
-// after that fault. If the run was meant to end with a probe, only the probe's acquires count.
+// done reports whether the run ended well: the last fault is over, no client is waiting or working, and each lock was
+// acquired after that fault. If the run was meant to end with a probe, only the probe's acquires count.
 func (r *reading) done() bool {
 	calm := -1
 	for i := range r.faults {

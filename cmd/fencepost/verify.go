@@ -144,8 +144,8 @@ func (j *verifyJob) prepare() error {
 	return j.Prepare()
 }
 
-// chosenKinds parses the kinds of faults to try; without names it returns all kinds. A space in a name may be written
-// as "-".
+// chosenKinds parses the kinds of faults to try. If names is empty, it returns all kinds. A space in a name may be
+// written as "-".
 func chosenKinds(scope verify.Scope, names []string) (chosen []nemesis.Kind, err error) {
 	var words []string
 	for _, k := range nemesis.Kinds {
@@ -174,8 +174,8 @@ func chosenKinds(scope verify.Scope, names []string) (chosen []nemesis.Kind, err
 	return chosen, nil
 }
 
-// nearestWord returns the end of an error message for a wrong word: it suggests the most similar of the words, or lists
-// them all.
+// nearestWord returns the end of an error message about an unknown word. It suggests the most similar word, or lists
+// all words if none is similar.
 func nearestWord(wrong string, words []string) string {
 	if near := nearest.Word(wrong, words); near != "" {
 		return fmt.Sprintf(" (did you mean %q?)", near)

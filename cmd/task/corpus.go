@@ -36,8 +36,8 @@ func CheckCorpus(o *corpus.Options) error {
 	return nil
 }
 
-// Prepare checks, before anything runs, that the scenarios of all mutants and locks can be written. If the call names
-// no folder, Prepare sets a default folder that depends on the options.
+// Prepare checks, before anything runs, that the scenarios of all mutants and locks can be written. If the user has not
+// chosen a folder, Prepare chooses a default folder that depends on the options.
 func (j *Corpus) Prepare() error {
 	o := &j.Options
 	if j.Out == "" {

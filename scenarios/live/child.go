@@ -16,8 +16,8 @@ import (
 
 // Child is the main function of a process that runs one client of a scenario, with the scenario's own protocol. Another
 // process of this program, the parent, starts it and runs the servers. The child's world contains only this client and
-// uses the same clock as the parent. The child sends the client's records to the parent. It also reports each step of
-// the client's work at which a fault may strike. It waits until the parent has acknowledged each of these reports.
+// uses the same clock as the parent. The child sends the client's records to the parent. At each step of the client's
+// work at which a fault may strike, it also sends a report and waits until the parent has acknowledged it.
 func Child() error {
 	c := &child{id: sim.ProcessID(os.Getenv("FENCEPOST_CLIENT")), world: sim.New(0, sim.Options{})}
 	zero, err := strconv.ParseInt(os.Getenv(zeroVariable), 10, 64)
@@ -116,7 +116,7 @@ func (c *child) untilBegin(env sim.Env) time.Duration {
 	return begin.Duration() - env.Monotonic()
 }
 
-// setClock changes the client's clocks according to the text of the parent's notification.
+// setClock changes the client's clocks as the parent's notification says.
 func (c *child) setClock(text string) {
 	switch what, n := parseClock(text); what {
 	case "JUMP":
@@ -128,7 +128,7 @@ func (c *child) setClock(text string) {
 	}
 }
 
-// reporting is the Env of a client. It reports the client's records to the parent process, and also each step of the
+// reporting is the Env of a client. It sends the client's records to the parent process, and reports each step of the
 // client's work at which a fault may strike.
 type reporting struct {
 	sim.Env
@@ -142,7 +142,7 @@ func (r *reporting) report(args ...string) {
 	r.Env.Sleep(sim.Forever, done)
 }
 
-// Go starts another task. The Env of that task reports to the parent, too.
+// Go starts another task, whose Env also reports to the parent.
 func (r *reporting) Go(name string, task func(sim.Env)) {
 	r.Env.Go(name, func(env sim.Env) { task(&reporting{env, r.child}) })
 }

@@ -1,6 +1,6 @@
-// Package locktest tests a lock library written in Go, unchanged, against simulated servers (Redis, etcd, ZooKeeper or
-// Kubernetes). It reports whether the lock keeps its laws, such as mutual exclusion. A test of ten lines specifies how
-// to open the library and which laws it must keep:
+// Package locktest tests an unmodified lock library, written in Go, against simulated servers (Redis, etcd, ZooKeeper
+// or Kubernetes). It reports whether the lock keeps its laws, such as mutual exclusion. A test of ten lines specifies
+// how to open the library and which laws the lock must keep:
 //
 //	func TestMyLock(t *testing.T) {
 //		locktest.Run(t, locktest.Config{
@@ -21,8 +21,8 @@
 // [Fenced], [Sharer], [Extender], [TaskLock] or [io.Closer]. [Precautions] describes how the client protects itself.
 //
 // The test begins with a trial run without faults ([RunTrial] performs only this run). It checks whether the lock can
-// be acquired, whether it is released, whether it waits while another client has it, which keys it uses, and whether
-// anything keeps running after the end. If something is wrong, the test reports it and performs no other run.
+// be acquired, whether it is released, whether it waits while another client holds it, which keys it uses, and whether
+// anything keeps running afterwards. If something is wrong, the test reports it and performs no other run.
 //
 // Then several clients acquire the lock, work, write to a resource and release the lock, while faults strike at random.
 // There is one run for each seed. Package checker judges each run, as it judges every run of Fencepost. For each
@@ -33,15 +33,15 @@
 //
 // # Every single fault
 //
-// With Config.EachFault no fault is drawn at random. Instead, each single fault of the fault-free run with seed 1 is
-// tried, as fencepost verify --requests does. Each request and each answer is lost and, in another run, delayed. Each
-// client and each server is paused, crashed and cut off after each of its events, as far as Config.Faults and
-// Config.Without permit it. Each such fault is tried with several durations, so that it ends soon after each timeout or
-// lease that it can outlast. The log says what was enumerated, in how many runs, and what was left out: other seeds,
-// two faults at once, kinds of faults that cannot be enumerated. If two clients acquire the lock twice each, this takes
-// a few thousand runs. If clients retry often while they wait, it takes many more. The name of a subtest contains the
-// number of a fault: fault=168 stands for one start and target of a fault, with all its durations. With -short only the
-// first 20 are tried.
+// With Config.EachFault, no faults are drawn at random. Instead, the test adds each possible fault to the fault-free
+// run with seed 1, one fault per run, as fencepost verify --requests does. Each request and each answer is lost and, in
+// another run, delayed. Each client and each server is paused, crashed and cut off after each of its events, as far as
+// Config.Faults and Config.Without permit it. Each such fault is tried with several durations: it ends soon after each
+// timeout or lease that it can outlast. The log says what was enumerated, in how many runs, and what was left out:
+// other seeds, two faults at once, and kinds of faults that cannot be enumerated. If two clients acquire the lock twice
+// each, this takes a few thousand runs. If clients retry often while they wait, it takes many more. The name of a
+// subtest contains the number of a fault: fault=168 stands for one start and target of a fault, with all its durations.
+// With -short, only the first 20 are tried.
 //
 // If two runs without faults differ, the log says so. Then only faults that name a message are tried, and the others
 // are counted.
@@ -49,13 +49,13 @@
 // # Flags
 //
 // The flags of go test have their usual meanings. -run 'TestMyLock/seed=168' performs one run, without the trial run.
-// With -short there are at most 20 runs. -v prints the outcome of each law and, for a single run that breaks nothing,
-// the timeline. -locktest.plan FILE runs the plan that a failure has saved. -race reports each race in full, as a
+// With -short, there are at most 20 runs. -v prints the outcome of each law and, for a single run that breaks nothing,
+// the timeline. -locktest.plan FILE runs a plan that was saved after a failure. -race reports each race in full, as a
 // failure of the seed that shows it. -cover includes the code that is executed in the processes of the runs. It omits a
-// process that the lock's code ended, or in which the lock's code left goroutines behind. The runs end after 80% of the
-// time set by -timeout, and the test reports how many runs it made. -parallel runs tests at the same time; they share
-// one process per core for their runs. -fuzz is refused, because the runs take place in other processes, which cannot
-// repeat an input of the fuzzer.
+// process if the lock's code ended it or left goroutines behind. The runs end after 80% of the time set by -timeout,
+// and the test reports how many runs it made. -parallel runs tests at the same time; they share one process per core
+// for their runs. -fuzz is rejected, because the runs take place in other processes, which cannot repeat the fuzzer's
+// inputs.
 //
 // # What a pause can stop
 //
@@ -65,10 +65,10 @@
 // between an answer and the client's next request ("pause client-1 for 10s after the answer to its GET"). A pause of
 // the second kind exposes a lock that first checks and then acts.
 //
-// A pause cannot begin between two instructions with no request or answer between them, for example between reading the
-// clock and returning from Lock. A lock that fails only if it is paused there is not found. Also, timers that the
-// library itself sets (time.After, context.WithTimeout) fire during a pause; the code that they start then waits at its
-// next use of a connection.
+// A pause cannot begin between two instructions that have no request or answer between them, for example between
+// reading the clock and returning from Lock. A lock that fails only if it is paused there is not found. Also, timers
+// that the library itself sets (time.After, context.WithTimeout) fire during a pause. The code that they start then
+// waits when it next uses a connection.
 //
 // # Determinism
 //
@@ -80,17 +80,17 @@
 //
 // Virtual time stands still while a goroutine runs. It also stands still while a goroutine is blocked by anything other
 // than a channel or a timer of the run, a mutex, a sync.Cond or WaitGroup, or a connection of the client: for example,
-// by a real socket or a channel that was made outside the run. A run is killed if it takes a minute of processor time
-// (five seconds in the trial run), or if it does nothing for three seconds. The report names the goroutine that blocks
-// it, and the other seeds continue. Config.IgnoredGoroutines names goroutines of a library that are known to block;
-// their runs are counted but not judged. For virtual time to pass while a goroutine waits for a mutex, the processes of
-// the runs modify a table of Go's runtime (package sim/bubble). That works with Go 1.26 and 1.27. With another version,
-// the test ends at the first run in which a wait for a mutex stops virtual time, and says why.
+// by a real socket or a channel that was created outside the run. A run is killed if it takes a minute of processor
+// time (five seconds in the trial run), or if it does nothing for three seconds. The report names the goroutine that
+// blocks it, and the other seeds continue. Config.IgnoredGoroutines names goroutines of a library that are known to
+// block; their runs are counted but not judged. For virtual time to pass while a goroutine waits for a mutex, the
+// processes of the runs modify a table of Go's runtime (package sim/bubble). That works with Go 1.26 and 1.27. With
+// another version, the test ends at the first run in which a wait for a mutex stops virtual time, and says why.
 //
 // A goroutine that a run leaves behind cannot affect another run: its connections are closed, and every dial fails.
 // When there are many such goroutines, the process ends, and another one continues with the remaining seeds. On Linux
-// (amd64, arm64) the processes of the runs cannot connect to anything outside. A lock that does not use the client's
-// DialContext therefore reaches no server of this host.
+// (amd64, arm64) the processes of the runs cannot connect to anything outside. So a lock that does not use the client's
+// DialContext cannot reach a server on this host.
 //
 // # Compatibility
 //
@@ -98,7 +98,7 @@
 // version, and the release notes say so. From 1.0 on, no exported name changes within a major version. Fields may be
 // added to structs in any minor version, so a test should write a Config with field names.
 //
-// Runs with equal seeds are equal only within one version of this module: another version may draw other faults for a
-// seed. The wording of reports, stories and errors is not covered either: a test that needs a result should take it
-// from [Report], not from text.
+// Runs with the same seed are the same only within one version of this module: another version may draw other faults
+// for a seed. The wording of reports, stories and errors is not covered either: a test that needs a result should take
+// it from [Report], not from text.
 package locktest

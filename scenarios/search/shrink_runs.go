@@ -25,7 +25,7 @@ type shrinker struct {
 	subjects  map[string]*subject // keyed by the scenario's text
 }
 
-// subject is one version of the scenario, with the results of the plans that were already run on it.
+// subject is one version of the scenario, with the results of the plans that have been tried on it.
 type subject struct {
 	*shrinker
 	doc      *format.Document
@@ -50,8 +50,8 @@ func (sh *shrinker) subject(doc *format.Document) (*subject, error) {
 	return s, nil
 }
 
-// fails reports whether a plan shows the violation. Once shrinking has to stop, fails performs no more runs and returns
-// false for a plan whose result is unknown.
+// fails reports whether a plan shows the violation. If shrinking has to stop, fails performs no more runs. It then
+// returns false for a plan that has not been tried.
 func (s *subject) fails(p nemesis.Plan) bool {
 	if _, known := s.known[p.String()]; !known && s.over() {
 		return false
@@ -99,8 +99,8 @@ func (sh *shrinker) over() bool {
 	return sh.ending != 0 || sh.err != nil
 }
 
-// name changes faults that identify a message by a number, so that they identify it by its contents. It keeps a change
-// only if the plan still fails.
+// name changes faults that identify a message by its number. The changed faults identify it by its contents. A change
+// is kept only if the plan still fails.
 func (s *subject) name(p nemesis.Plan) nemesis.Plan {
 	if !slices.ContainsFunc(p.Faults, func(f nemesis.Fault) bool { return f.Number > 0 }) || s.over() {
 		return p

@@ -23,13 +23,13 @@ type Trials struct {
 func NewTrials(s *scenarios.Scenario) *Trials { return &Trials{runner: scenarios.NewRunner(s)} }
 
 // mostTried is the maximum number of faults in a plan that are removed one by one. In a longer plan, only the faults
-// named in the explanation are removed, one by one and together. Finally, all faults are removed together.
+// named in the explanation are removed, one by one and all at once. Finally, all the plan's faults are removed at once.
 const mostTried = 64
 
-// Try adds trials to each breach of v. A trial says what happens without certain faults of the plan. v is the verdict
-// on h, the history of a run of p. Each fault that is necessary by itself gets a trial. If there is no such fault, a
+// Try adds trials to each breach of v, the verdict on history h of a run of p. A trial says what happens without
+// certain faults of the plan. Each fault that is necessary by itself gets a trial. If there is no such fault, a
 // smallest set of faults that are necessary together gets one. Each fault that the explanation names also gets a trial,
-// even if it is not necessary. If the violation needs no fault at all, Try says so.
+// even if it is unnecessary. If the violation needs no fault at all, Try says so.
 func (r *Trials) Try(p nemesis.Plan, h *history.History, v *checker.Verdict) error {
 	r.violated, r.tried = nil, map[string]checker.Verdict{}
 	for i := range v.Findings {
@@ -119,7 +119,7 @@ func distinct(trials []checker.Trial) (all []checker.Trial) {
 	return all
 }
 
-// settle explains the violation again, so that the explanation names the faults that the violation needs and omits the
+// settle revises the explanation of the violation, so that it names the faults that the violation needs and omits the
 // others. It keeps the old explanation if the new one has a different kind of cause.
 func (r *Trials) settle(p nemesis.Plan, h *history.History, f *checker.Finding, needed, idle []int, either bool) {
 	lines := linesOf(p)
@@ -149,8 +149,8 @@ func (r *Trials) settle(p nemesis.Plan, h *history.History, f *checker.Finding, 
 	}
 }
 
-// Later returns the indexes of the faults in a plan that had not struck when the finding's law was broken. They did not
-// cause the breach, but without the real cause they might cause a similar breach.
+// Later returns the indexes of the faults in a plan that had not yet struck when the finding's law was broken. They did
+// not cause the breach, but might cause a similar one if its cause were removed.
 func Later(p nemesis.Plan, h *history.History, f *checker.Finding) []int {
 	var struck []int
 	lines := linesOf(p)
@@ -163,7 +163,8 @@ func Later(p nemesis.Plan, h *history.History, f *checker.Finding) []int {
 }
 
 // together looks for a smallest set of faults without which the violation disappears, and returns their indexes. It
-// prefers the named faults. In a long plan, it tries only the named faults, and then all faults at once.
+// prefers the named faults. In a long plan, it searches only the named faults; if they do not suffice, it tries to
+// remove all faults at once.
 func (r *Trials) together(p nemesis.Plan, f *checker.Finding, named, rest []int) (checker.Trial, []int, error) {
 	order := append(rest, named...)
 	if len(p.Faults) > mostTried && len(named) > 1 {
@@ -238,8 +239,8 @@ func (r *Trials) Without(p nemesis.Plan, laws []checker.Law, drop ...int) (check
 
 // NamedIn returns the faults of a plan that a finding names, as indexes in the plan. Each list belongs to an event at
 // which a fault struck. If the history does not show which of several faults struck, the list contains all of them.
-// These faults have the same line, or they are failovers, whose record does not say what triggered them. A failover
-// that a Sentinel ordered by itself is not in the plan, so there is no list for it.
+// This happens if their lines are equal, and for failovers, because their record does not say what triggered them. A
+// failover that a Sentinel initiated by itself is not in the plan, so there is no list for it.
 func NamedIn(p nemesis.Plan, h *history.History, f *checker.Finding) [][]int {
 	var named [][]int
 	lines := linesOf(p)

@@ -125,7 +125,7 @@ func (c *Cluster) name(id uint64) sim.ProcessID {
 	return c.members[id-1].name
 }
 
-// must panics if err is not nil, which only a bug in this package can cause.
+// must panics if err is not nil. Only a bug in this package can cause such an error.
 func must(err error) {
 	if err != nil {
 		panic(err)

@@ -26,7 +26,8 @@ type Config struct {
 
 	// Sentinel is the name of the Sentinel that watches the groups, or empty if there is none.
 	Sentinel sim.ProcessID
-	// DownAfter and ReconfigureAfter are the same periods as in the simulated Sentinel; zero means 30 s and 8 s.
+	// DownAfter and ReconfigureAfter have the same meaning as for the simulated Sentinel. The defaults are 30 s and 8
+	// s.
 	DownAfter, ReconfigureAfter time.Duration
 	// Promoted, if not nil, is called on the world's goroutine before a promotion is recorded.
 	Promoted func(old, promoted sim.ProcessID)
@@ -85,7 +86,7 @@ func (c *Config) Can(f nemesis.Fault) error {
 	return nil
 }
 
-// needsShim reports whether a fault needs the small library that is loaded into the server processes.
+// needsShim reports whether injecting a fault requires the library that is preloaded into the server processes.
 func (c *Config) needsShim(f nemesis.Fault) bool {
 	if !c.isServer(f.Target) {
 		return false
