@@ -20,12 +20,12 @@ func init() {
 
 // deadlockFreedom checks that no client waits forever while no fault is active.
 //
-// A waiter is an acquire that has been called and has not returned. If it fails and the client calls it again within a
-// TTL, it continues to wait. A waiter is stuck while nobody acquires its lock and no holder of the lock makes progress.
-// There is no progress if the lock has no holder, or if each holder has crashed or is itself stuck waiting for another
-// lock (possibly in a cycle). A hold that is extended without limit, or whose key never expires, does not count as
-// progress forever: it counts only until it has lasted as long as the longest declared hold. If a holder leaves without
-// crashing, the waiter's time starts again at zero. If a holder crashes while it is stuck, the time continues.
+// A waiter is an acquire that has been called but has not returned. If it fails and the client calls it again within a
+// TTL, the wait continues. A waiter is stuck while nobody acquires its lock and no holder of the lock makes progress.
+// There is no progress if the lock has no holder. There is none either if each holder has crashed or is itself stuck
+// waiting for another lock, possibly in a cycle. A hold that is extended without limit, or whose key never expires,
+// counts as progress only until it has lasted as long as the longest declared hold. If a holder leaves without
+// crashing, the waiter's time restarts at zero. If a holder crashes while it is stuck, the time keeps running.
 //
 // The law is violated if a waiter was stuck for longer than the longest TTL + declared hold + slack. During this time,
 // no fault may have been active that could affect any process involved. (If nobody uses the resource, faults of the
@@ -34,8 +34,8 @@ func init() {
 //
 // The law holds only if the probe (history.Probe, which requests each lock at the end of a run) acquired every lock
 // after the last fault and nobody is left waiting. If there is no probe, some client must have acquired every lock, and
-// nobody may be inside. If the run ended earlier, the law is undecided. The law needs the TTL, hold and slack of the
-// header.
+// nobody may still hold one. If the run ended earlier, the law is undecided. The law needs the header's TTL, hold and
+// slack.
 func (t *judge) deadlockFreedom(f *Finding) {
 	h := &t.History.Header
 	limit := h.TTL + h.Hold + h.Slack
@@ -67,7 +67,7 @@ func (t *judge) deadlockFreedom(f *Finding) {
 // hasProbe reports whether the history comes from a run that ends with a probe.
 func (t *judge) hasProbe() bool { return slices.Contains(t.History.Header.Clients, history.Probe) }
 
-// missing describes what had not happened yet when the run ended. It returns "" if nothing is missing.
+// missing says what was still missing for the law to hold when the run ended. It returns "" if nothing was missing.
 func (t *judge) missing() string {
 	calm := -1 // position at which the last fault was over
 	for i := range t.Faults {
@@ -128,7 +128,7 @@ func (t *judge) stuckFinding(f *Finding, s *trace.Stuck, limit history.Time) {
 	b.About = about
 }
 
-// calm returns the sentence that says that no fault was active while somebody was stuck. It mentions the exceptions:
+// calm returns a sentence that says that no fault was active while somebody was stuck. It mentions any exceptions:
 // permanent faults, and faults of a resource that nobody used.
 func (t *judge) calm(s *trace.Stuck) string {
 	var kinds []string
@@ -151,7 +151,8 @@ func (t *judge) calm(s *trace.Stuck) string {
 	return "no fault was under way except " + list(kinds)
 }
 
-// lasting describes a permanent fault that is treated as the normal state. It returns "" if f is not such a fault.
+// lasting describes a fault that has become the normal state because it is permanent. It returns "" for any other
+// fault.
 func (t *judge) lasting(f *trace.Fault) string {
 	switch {
 	case f.Stop != trace.Open || f.Ends:
@@ -165,8 +166,7 @@ func (t *judge) lasting(f *trace.Fault) string {
 	return ""
 }
 
-// stuckCause finds what blocked a waiter at the moment when it had waited for too long, and which process was
-// responsible.
+// stuckCause finds what was blocking a waiter when it had waited for too long, and which process was responsible.
 func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about history.Process, why string, witness []int) {
 	a, ttl, fastest := &t.Asks[s.Root], t.History.Header.TTL, t.fastest(nil)
 	t.facts.far, t.facts.quick = ttl > 0 && fastest > ttl/6, 0 < fastest && fastest <= ttl/6
@@ -221,8 +221,8 @@ func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about histo
 	return Cause{Kind: StuckWithoutHolder}, about, story + t.waitingStory(a, s.Since, now), witness
 }
 
-// dueText says when a key expires that exists at the moment given by now. If the key should have expired before that
-// moment, dueText names the fault of the server's clock that kept the key alive.
+// dueText says when a key that exists at the moment now expires. If the key should already have expired, dueText also
+// names the fault of the server's clock that kept it alive.
 func (t *judge) dueText(key *standingKey, now moment) string {
 	switch {
 	case key.until == history.Never:

@@ -8,7 +8,8 @@ import (
 )
 
 // Judges lists the judges that decided mutual exclusion, with each judge's answer about the critical sections. It is
-// zero if there was nothing to judge, and in findings on other laws, which have only one judge.
+// zero if there was nothing to judge. It is also zero in findings about other laws, because each of them has only one
+// judge.
 type Judges struct {
 	Porcupine Answer // answer of the linearizability checker, which models a mutex that is owned by a section
 	Interval  Answer // answer of the interval check, which looks at the sections as time spans
@@ -58,7 +59,7 @@ func (a Answer) Why() string {
 	return ""
 }
 
-// Alone returns a note that says that only the interval check judged, and why. It returns "" if both judged.
+// Alone notes that only the interval check judged, and why. It returns "" if both judged.
 func (j Judges) Alone() string {
 	if why := j.Porcupine.Why(); why != "" {
 		return "interval check alone: " + why
@@ -79,9 +80,8 @@ func (j Judges) String() string {
 }
 
 // bothJudges obtains the answers of both judges for every lock, and stores them in t.answers. If the judges disagree
-// about a lock, it returns their answers about that lock. Otherwise it returns their answers about the lock whose
-// sections overlap first in the history. If no sections overlap, it returns porcupine's first answer that is not
-// Allowed.
+// about a lock, it returns their answers about that lock. Otherwise, if sections overlap, it returns the answers about
+// the lock with the first overlap in the history. Otherwise, it returns porcupine's first answer that is not Allowed.
 func (t *judge) bothJudges() (all Judges, overlaps []clash, more bool) {
 	t.parts.Renew(t.Permits())
 	t.answers = t.answers[:0]
@@ -106,8 +106,8 @@ func (t *judge) bothJudges() (all Judges, overlaps []clash, more bool) {
 	return all, overlaps, more
 }
 
-// judgesOf calls porcupine for a lock and returns the answers of both judges. The argument overlap says whether the
-// interval check found overlapping sections of that lock.
+// judgesOf calls porcupine for a lock and returns the answers of both judges. overlap says whether the interval check
+// found overlapping sections of that lock.
 func (t *judge) judgesOf(n int, overlap bool) (j Judges) {
 	if j.Interval = Allowed; overlap {
 		j.Interval = Refuted
@@ -137,7 +137,8 @@ var answers = map[linear.Answer]Answer{linear.Unknown: Unfinished, linear.TooMan
 // differ reports whether both judges have an answer and the answers differ.
 func (j Judges) differ() bool { return j.Porcupine >= Allowed && j.Porcupine != j.Interval }
 
-// open returns the judges of a finding that is undecided because of inexact clocks.
+// open returns the answers of the judges with the interval check's answer changed to Open. It is for a finding that is
+// undecided because the clocks are inexact.
 func (j Judges) open() Judges {
 	if j.Interval != NotAsked {
 		j.Interval = Open
@@ -146,8 +147,8 @@ func (j Judges) open() Judges {
 }
 
 // appendMutexOps appends the operations for porcupine. Each successful acquire becomes an enter operation, from its
-// call to its return. Each section that ended becomes a leave operation. A leave operation lasts from the end of the
-// section (or the earliest possible end) to the return of the release, or forever if the release did not return.
+// call to its return. Each section that ended becomes a leave operation, which begins at the earliest possible end of
+// the section. It lasts until the release returns, or forever if the release did not return.
 func (t *judge) appendMutexOps(ops []linear.MutexOp, l *trace.LockTrace) []linear.MutexOp {
 	for s, n := range l.Grants {
 		g := &t.Grants[n]

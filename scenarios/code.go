@@ -9,16 +9,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Code describes how to run a scenario whose lock is a released Go library ([locks.FromLibrary]) and not a protocol of
-// package locks. The runs are performed one at a time in this process, or in another process.
+// Code describes how to run a scenario whose lock is a released Go library ([locks.FromLibrary]) rather than a protocol
+// of package locks. The runs are performed one at a time in this process, or in another process.
 type Code struct {
 	Host Host          // performs the runs in this process, in which the library's code runs
 	Lock locks.Foreign // creates a client's lock in a run of the Host
-	// Elsewhere, if set, performs the runs in another process, which has the library's code. Several goroutines may
-	// call it at the same time.
+	// Elsewhere, if set, performs the runs in another process, which contains the library. Several goroutines may call
+	// it at the same time.
 	Elsewhere func(s *Scenario, p nemesis.Plan, w Wanted) (Result, error)
 	// Programs is set if the clients are real programs. It lists the points of their code at which faults can strike.
-	// The function Elsewhere then runs these programs and ignores the scenario's protocol.
+	// In this case, Elsewhere runs these programs and ignores the scenario's protocol.
 	Programs []sim.Point
 	// Given lists the settings in the "lock" and "work" mappings whose values are passed to the programs, such as
 	// "lock.ttl". Other settings do not affect the programs.
@@ -28,8 +28,8 @@ type Code struct {
 // Wanted says which information about a run a caller wants in addition to the history.
 type Wanted struct {
 	Sent bool // whether to fill in Result.Sent
-	// Watch, if set, is called like the function passed to [Runner.Watch]. A run in another process calls it only if
-	// this process traces that process.
+	// Watch, if set, is called like the function passed to [Runner.Watch]. If another process performs the run, Watch
+	// is called only if this process traces that process.
 	Watch func(sim.Moment)
 }
 
@@ -84,7 +84,7 @@ func (s *Scenario) With(code *Code) *Scenario {
 // code of their locks.
 func (s *Scenario) OfPrograms() bool { return s.code != nil && s.code.Programs != nil }
 
-// Failing describes in a few words what failed when a run of s returns a *[CodeError].
+// Failing says in a few words what has failed if a run of s returns a *[CodeError].
 func (s *Scenario) Failing() string {
 	if s.OfPrograms() {
 		return "a client failed"

@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// wait is a period in which a process waits for a lock. It covers several acquires if the process asked again within a
-// TTL after each acquire that was not granted.
+// wait is a period in which a process waits for a lock. If an acquire is not granted and the process asks again within
+// a TTL, the wait continues.
 type wait struct {
 	ask      int32 // index of its first acquire
 	by       task
@@ -23,7 +23,7 @@ func (t *Trace) waits() []wait {
 		lock int32
 	}
 	all := make([]wait, 0, len(t.Asks))
-	// waits that the next acquire may continue; more than one if several tasks asked at once
+	// waits that the waiter's next acquire may continue; there are several if several of its tasks asked at once
 	gaveUp := make(map[waiter][]int)
 	for n := range t.Asks {
 		a := &t.Asks[n]
@@ -47,7 +47,8 @@ func (t *Trace) waits() []wait {
 	return all
 }
 
-// SingleWaits returns one wait for each acquire, even if the process soon asks again.
+// SingleWaits returns a separate wait for each acquire. Unlike waits, it does not combine acquires that follow one
+// another closely.
 func (t *Trace) SingleWaits() []wait {
 	all := make([]wait, len(t.Asks))
 	for n := range t.Asks {

@@ -13,15 +13,15 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
-// wholly performs a search with hands. If some results of a stage are missing, the search ends as if it were
-// interrupted.
+// wholly performs a search, which uses hands to perform its stages. If some results of a stage are missing, the search
+// ends as if it were interrupted.
 func wholly(ctx context.Context, hands *staged, search func(context.Context, campaign.Hands) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	return search(ctx, whole{hands, cancel})
 }
 
-// sweeping sweeps a scenario. It implements subject.
+// sweeping is the subject that sweeps a scenario.
 type sweeping struct {
 	complete
 	task.Sweep
@@ -62,7 +62,7 @@ func (w *sweeping) conclude(_ context.Context, f output.Frame) error {
 	return w.Conclude(w.found)
 }
 
-// advising looks for advice about a scenario. It implements subject.
+// advising is the subject that looks for advice about a scenario.
 type advising struct {
 	complete
 	task.Advice
@@ -110,7 +110,7 @@ func (a *advising) conclude(_ context.Context, f output.Frame) error {
 	return a.Conclude(a.found)
 }
 
-// comparing compares all locks. It implements subject.
+// comparing is the subject that compares all locks.
 type comparing struct {
 	complete
 	options compared

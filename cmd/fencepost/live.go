@@ -85,7 +85,7 @@ client of the scenario's protocol. A pause is a SIGSTOP, a crash a kill -9.
 	return c
 }
 
-// start runs the command: one scenario live, or with --agree many scenarios both in simulation and live.
+// start runs the command. It runs one scenario live or, with --agree, many scenarios both in simulation and live.
 func (j *liveJob) start(c *cobra.Command, args []string) (err error) {
 	j.problems = c.ErrOrStderr()
 	switch j.chosen = c.Flags().Changed("servers"); {
@@ -106,8 +106,7 @@ func (j *liveJob) start(c *cobra.Command, args []string) (err error) {
 	return j.run()
 }
 
-// planOf sets j.plan to the plan of the scenario or of the plan file. The argument seeded reports whether the user gave
-// a seed.
+// planOf sets j.plan to the plan of the scenario or of the plan file. seeded reports whether the user gave a seed.
 func (j *liveJob) planOf(seeded bool) (err error) {
 	seed := j.plan.Seed
 	if j.file == "" {
@@ -200,8 +199,8 @@ func (j *liveJob) keep(r *live.Result) {
 	}
 }
 
-// unjudged ends the command with an error if the run could not be judged for a reason other than the lock. Before that,
-// it writes the history.
+// unjudged returns the error with which the command ends if the run could not be judged for reasons unrelated to the
+// lock. It first writes the history.
 func (j *liveJob) unjudged(err error) error {
 	var undecided *live.UndecidedError
 	if !errors.Is(err, live.ErrInterrupted) && !errors.As(err, &undecided) {
@@ -210,8 +209,8 @@ func (j *liveJob) unjudged(err error) error {
 	return errors.Join(fmt.Errorf("%w\nthe history up to then is in %s", err, j.Out), j.Files.Finish())
 }
 
-// decideLess weakens the judgment of a run that ended before its work was done. The run becomes undecided. It keeps
-// only those mismatches that are violations of laws, because these did occur.
+// decideLess weakens the judgment of a run that ended before its work was done. The run becomes undecided. Of its
+// mismatches, only violations of laws remain, because they did occur.
 func decideLess(j *format.Judgment) {
 	j.Undecided = true
 	j.Mismatches = slices.DeleteFunc(j.Mismatches, func(m format.Mismatch) bool {
@@ -226,8 +225,9 @@ func (j *liveJob) options() (live.Options, error) {
 		Own: process.Command{Path: self, Args: []string{os.Args[0], liveClient}}}, err
 }
 
-// agree runs scenarios both in simulation and live, and compares the verdicts. It runs the given scenarios, or all that
-// the servers support. By default, the live runs use real servers of the kind that each scenario needs.
+// agree runs scenarios both in simulation and live, and compares the verdicts. If none are given, it runs all scenarios
+// that the servers support. Unless the user has chosen the servers, the live runs use real servers of the kind that
+// each scenario needs.
 func (j *liveJob) agree(given []string) error {
 	agreement := &agree.Agreement{Servers: "real servers", Repeat: output.Program() + " live --agree"}
 	choose := servers.Started

@@ -120,7 +120,7 @@ func (m *merge) runs(whole *search.Result, s *scenarios.Scenario) error {
 	return j.conclude(whole)
 }
 
-// spare returns an error if writing the merged result to the path out would overwrite one of the files that are merged.
+// spare returns an error if writing the merged result to the path out would overwrite one of the inputs.
 func (m *merge) spare(out string) error {
 	same := func(dir string) bool { return filepath.Clean(dir) == filepath.Clean(out) }
 	if len(m.dirs) > 1 && slices.ContainsFunc(m.dirs, same) {

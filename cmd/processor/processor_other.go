@@ -8,7 +8,7 @@ import "time"
 
 var started = time.Now()
 
-// Time returns the time since the process began: its processor time is not available on this system.
+// Time returns the time since the process began, because processor time is not available on this system.
 func Time() time.Duration { return time.Since(started) }
 
 // WithChildren returns the same as Time.

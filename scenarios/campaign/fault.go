@@ -15,14 +15,14 @@ type Fault struct {
 	// Struck is the number of faults that struck. A fault counts if its target was up at the planned time or, if the
 	// fault names a message, when the message was sent.
 	Struck int `json:"struck"`
-	// Met is the number of faults that struck while they could have an effect (see WhileHeld): between the start and
-	// the end of the fault, some client that the fault affects requested or held a lock. A fault of servers, of the
-	// resource or of links between them affects all clients. A fault with a lasting effect (a clock jump, a server that
-	// stays down) lasts until the end of the run.
+	// Met is the number of faults that struck while they could have an effect (see WhileHeld). This means that a client
+	// affected by the fault requested or held a lock before the fault ended. A fault of servers, of the resource or of
+	// links between them affects all clients. A fault with a lasting effect, such as a clock jump or a server that
+	// stays down, lasts until the end of the run.
 	Met int `json:"met"`
 }
 
-// WhileHeld describes, in reports, faults that struck at a time when they could have an effect.
+// WhileHeld is the phrase with which reports describe faults that struck while they could have an effect.
 const WhileHeld = "while an affected client held or asked for a lock"
 
 // Planned is a fault that is part of every run's plan. Struck is the number of runs in which the fault struck. Met is

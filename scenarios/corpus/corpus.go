@@ -23,8 +23,8 @@ import (
 //go:embed locks/*.yaml
 var files embed.FS
 
-// Names returns the names of the sound locks: first those on a single Redis, then those on Redlock, replicated Redis,
-// etcd, ZooKeeper, Kubernetes and Consul.
+// Names returns the names of the sound locks: first those that use a single Redis server, then those that use Redlock,
+// replicated Redis, etcd, ZooKeeper, Kubernetes and Consul.
 func Names() []string { return slices.Clone(names) }
 
 var names = []string{
@@ -60,8 +60,7 @@ type Mutant struct {
 	Breaks []checker.Law // one of these must be the first promised law that the mutant breaks
 }
 
-// Edit is one change to a lock's scenario file. It either sets a key of the file or permits a fault that the lock
-// excludes.
+// Edit is one change to a lock's scenario file. It either sets a key or allows a fault that the scenario excludes.
 type Edit struct {
 	Path, Value string // sets Path to Value; a value such as [a, b] is a list
 	Admit       string // removes this line from mix.without: the defect is that nobody considered this fault

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// validity tracks the time until which an Expiring lock is valid while it is held, from the return of Lock to the call
-// to Unlock.
+// validity tracks how long an Expiring lock is valid. It does so while the lock is held, from the return of Lock to the
+// call to Unlock.
 type validity struct {
 	*foreign
 	lock Expiring
@@ -18,8 +18,8 @@ type validity struct {
 	busy bool       // Extend is being called; the lock is asked again after Extend has returned
 }
 
-// follow keeps the recorded validity of a held lock up to date, since the lock may renew itself. It asks the lock again
-// whenever a server's answer has reached the client, and at the end of the validity that the lock reported last.
+// follow keeps the recorded validity of a held lock up to date, since the lock may renew itself. Whenever a server's
+// answer has reached the client, and whenever the reported validity ends, it asks the lock again.
 func (l *foreign) follow(env sim.Env, h *locks.Hold) {
 	lock, says := l.lock.(Expiring)
 	if !says {

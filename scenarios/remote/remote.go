@@ -1,9 +1,10 @@
-// Package remote performs runs in another process, which executes the test binary of a package whose lock is Go code
-// (scenarios/locktest). Searches, sweeps and the shrinking of plans can therefore run scenarios with such a lock in the
-// same way as any other scenario.
+// Package remote performs runs in another process. This process executes the test binary of a package whose lock is Go
+// code (scenarios/locktest). Therefore, scenarios with such a lock can be searched, swept and shrunk in the same way as
+// any other scenario.
 //
 // Goals: a run in another process is the same, to the last event, as a run in this process. If a process dies or hangs,
-// its run ends with an error that says so, and no process or file remains. Non-goals: what happens in that process.
+// its run ends with an error that says so, and leaves no process or file behind. Non-goals: what happens inside that
+// process.
 package remote
 
 import (
@@ -106,7 +107,7 @@ func Build(folder, name string) (*Test, error) {
 	t := &Test{folder: folder, binary: filepath.Join(dir.Path(), "lock.test"), name: name, built: dir}
 	build := exec.Command("go", "test", "-c", "-o", t.binary, ".")
 	build.Dir = folder
-	// the go command uses this folder too, so that its files are also removed if it is killed
+	// the go command uses this folder too, so its files are also removed if this process is killed
 	build.Env = append(os.Environ(), "GOTMPDIR="+dir.Path())
 	text, err := build.CombinedOutput()
 	if err != nil {
@@ -148,7 +149,7 @@ func Open(binary, folder, name string) (*Test, error) {
 // Binary returns the absolute path of the test binary.
 func (t *Test) Binary() string { return t.binary }
 
-// known checks that the binary can be executed and contains the test. Errors refer to the binary by the given name.
+// known checks that the binary can be executed and contains the test. name is what error messages call the binary.
 func (t *Test) known(name string) error {
 	list := exec.Command(t.binary, "-test.list", ".*")
 	list.Dir = t.folder
@@ -231,7 +232,7 @@ func (t *Test) ask(r Request) (Answer, error) {
 }
 
 // askOne sends a request to an idle process, or to a new one if no process is idle or if anew is set. A process that
-// does not answer is not used again. first reports whether the request was the first one to the process.
+// does not answer is not used again. first reports whether the process had not received any request before.
 func (t *Test) askOne(text []byte, anew bool) (a Answer, first bool, err error) {
 	p, err := t.process(anew)
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// zaddOptions are the options of ZADD.
 type zaddOptions struct{ nx, xx, gt, lt, ch, incr bool }
 
 // trouble returns an error if two options are mutually exclusive, or if the number of arguments that follow the options
@@ -198,7 +197,7 @@ func rescore(reply []byte, step int) []byte {
 	return out
 }
 
-// appendScore appends a score, which is given as a bulk string, or null.
+// appendScore appends a score. The score is given as a bulk string, which may also be null.
 func appendScore(out, bulk []byte) []byte {
 	_, text, _ := bytes.Cut(bytes.TrimSuffix(bulk, []byte("\r\n")), []byte("\r\n"))
 	f, err := strconv.ParseFloat(string(text), 64)

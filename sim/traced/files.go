@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A forked process shares the open files of the original. Therefore, each copy of a checkpoint gets files of its own
-// that are in the same state. They replace the shared ones.
+// A forked process shares the open files of the original. Therefore, each copy of a checkpoint gets its own files, in
+// the same state. They replace the shared ones.
 
 // heldFile is an open file of a process at its checkpoint.
 type heldFile struct {
@@ -158,9 +158,9 @@ func (f *heldFile) parse(info string) {
 	}
 }
 
-// copyable reports whether a file can be copied. The following can be copied: a file that is only read, a device, an
-// eventfd, an epoll instance, a pipe with no more than mostContent unread bytes, and an end of a socketpair whose other
-// end is closed.
+// copyable reports whether a file can be copied. The following can be copied: a file opened only for reading, a device,
+// an eventfd, an epoll instance, a pipe with no more than mostContent unread bytes, and an end of a socketpair whose
+// other end is closed.
 func (f *heldFile) copyable(p *Process) bool {
 	own, ok := p.dup(uint64(f.fd))
 	if !ok {

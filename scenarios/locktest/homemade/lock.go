@@ -32,12 +32,11 @@ type Recipe struct {
 	Take, Give, Undo, Renew Step
 	// Renewal determines who calls Renew.
 	Renewal Renewal
-	// Inner determines whether the work acquires the lock a second time and releases it again, and how this affects the
-	// watchdog.
+	// Inner determines whether the work also acquires and releases the lock, and how this affects the watchdog.
 	Inner Inner
 	// Unchecked makes Unlock return nil even if Give returns false.
 	Unchecked bool
-	// CountsFromReply makes the validity begin when the lock is granted and not when it is requested.
+	// CountsFromReply makes the validity begin when the lock is granted rather than when it is requested.
 	CountsFromReply bool
 	// Says is set if the validity of the lock is not exactly one TTL from the time of the request. Such a lock always
 	// reports how long it is valid, whatever its Dress.
@@ -71,7 +70,7 @@ const (
 	Asleep // nobody renews the lock, although it has a channel to announce its loss
 )
 
-// Inner says whether the work of a client acquires the lock again while the client holds it.
+// Inner says whether a client's work acquires the lock again while the client already holds it.
 type Inner int
 
 const (
@@ -454,8 +453,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // Call contains what one step of a lock needs to act on one server.
 type Call struct {
-	// A step may set Until to the end of the validity that it has been granted, and Token to the fencing token that it
-	// has obtained.
+	// Until is the end of the validity, and Token is the fencing token. A step may set them.
 	Until time.Time
 	Token int64
 
@@ -491,8 +489,8 @@ func (c *Call) set(condition string) (any, error) {
 }
 
 // eval runs a script in which keys and arguments have names instead of numbers. A script can always use the arguments
-// $owner, $ttl (in milliseconds) and $mode ("read" or "write"). pairs defines further arguments: it lists names and
-// values alternately.
+// $owner, $ttl (in milliseconds) and $mode ("read" or "write"). pairs contains the names and values of any other
+// arguments, in turn.
 func (c *Call) eval(script string, pairs ...string) (any, error) {
 	text, keys, args := numbered(script, c.dress.Reversed)
 	rest := []string{strconv.Itoa(len(keys))}
