@@ -7,9 +7,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// strayBlame finds what delayed a request that removed or extended another attempt's key. The argument at is the
-// position of this change, and the argument set is the position at which the key had been set. Without the delay, the
-// request would have found its own attempt's key, or none.
+// strayBlame finds what delayed a request that removed or extended another attempt's key. at is the position of this
+// change, and set is the position at which the key had been set. Without the delay, the request would have found its
+// own attempt's key or no key.
 func (t *judge) strayBlame(at, set int) blame {
 	e := &t.History.Events[at]
 	n, granted := t.Owner[trace.Title{Lock: e.Lock, Attempt: e.By}]
@@ -92,9 +92,9 @@ func (t *judge) promotion(u history.Process, at int) *trace.Fault {
 	})
 }
 
-// reborn returns the fault that ended the process of a replica after the victim's key was set. The replica had to
-// restart, and later took over without the key. reborn returns nil if there is no such fault, or if the servers are
-// members of one service with a replicated log.
+// reborn returns the fault that made a replica restart after the victim's key was set, so that the replica later took
+// over without the key. It returns nil if there is no such fault, or if the servers are members of one service with a
+// replicated log.
 func (t *judge) reborn(r *record) *trace.Fault {
 	if t.History.Header.Service.Kind().OneLog {
 		return nil
@@ -105,9 +105,9 @@ func (t *judge) reborn(r *record) *trace.Fault {
 	})
 }
 
-// deposing finds the fault that made a replica replace the master of u's group before the given position. This is the
-// last fault that struck the master before the failover, or the failover itself if there is none. Sentinel starts a
-// failover only if a fault struck the master.
+// deposing finds the fault because of which a replica replaced the master of u's group before the given position. This
+// is the last fault that struck the master before the failover. If there is no such fault, it is the failover itself,
+// provided that it was a fault of the plan: Sentinel starts a failover only after a fault.
 func (t *judge) deposing(u history.Process, at int) *trace.Fault {
 	over := t.promotion(u, at)
 	if over == nil {
@@ -130,8 +130,7 @@ func (t *judge) ordered(f *trace.Fault) bool {
 }
 
 // misleading lists the faults that explain why member p extended a lease although it was no longer the leader. These
-// faults paused p, or cut it off from other members. As a result, p did not learn that a new leader had taken over the
-// leases.
+// faults paused p or cut it off from other members, so it did not learn that a new leader had taken over the leases.
 func (t *judge) misleading(p history.Process, at int) []*trace.Fault {
 	over := t.takenOver(at)
 	return t.suspectsIn(-1, at, func(f *trace.Fault) bool {
@@ -140,10 +139,10 @@ func (t *judge) misleading(p history.Process, at int) []*trace.Fault {
 	})
 }
 
-// forgetting lists the faults before the given position that may have made a server lose the counter of the fencing
-// tokens: flushes of a server that grant g counted, crashes in which such a server lost data, and failovers. If there
-// are none, it lists shutdowns of servers that store nothing on disk. For a service of several members, it lists
-// nothing, since the other members keep the counter. Data that was fsynced is lost only with the disk.
+// forgetting lists the faults that may have made a server lose the counter of the fencing tokens before the given
+// position: flushes of a server that grant g counted, crashes in which such a server lost data, and failovers. If there
+// are none, it lists shutdowns of servers that store nothing on disk. Data that was fsynced is lost only with the disk.
+// For a service of several members, forgetting lists nothing, since the other members keep the counter.
 func (t *judge) forgetting(g *trace.Grant, to int) []*trace.Fault {
 	if t.History.Header.OneService() {
 		return nil

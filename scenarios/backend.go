@@ -21,7 +21,7 @@ type Backend struct {
 	Most    int             // maximum number of servers
 	Meaning string          // description of the key in the reference
 	Service history.Service // the service that these servers provide to a lock whose code is unknown
-	// Several is the service if there are several independent servers. If it is empty, Service is used for them, too.
+	// Several is the service if there are several independent servers. If it is empty, Service also applies to them.
 	Several history.Service
 	// Redis is set if the servers are Redis nodes. Then faults such as "client pause" can strike them, each server has
 	// its own URL, and live runs read the clients' requests.
@@ -29,21 +29,21 @@ type Backend struct {
 	Steady  bool // the servers never read their wall clock
 	Cluster func(*Servers) Cluster
 	// Settings are the settings in the "servers" mapping that only this kind of server accepts. fields lists the names
-	// of further settings of this kind, which have their own parsing code. check, if set, reports problems in the
-	// description of the servers.
+	// of further such settings, which are parsed by code of their own. check, if set, checks the description of the
+	// servers and reports problems.
 	Settings []format.Key[Servers]
 	fields   []string
 	check    func(*file)
 	// Silence returns how long a member may continue to serve clients after it last received a message from its leader.
 	// It is nil if no setting limits that time.
 	Silence func(*Servers) time.Duration
-	// Fixed is set if a run in real time cannot be shortened by dividing all times by the same number, because the
-	// servers round or limit some of the times.
+	// Fixed is set if the servers round or limit some of the times. A run in real time can then not be shortened by
+	// dividing all times by the same number.
 	Fixed bool
 	// Name returns the name of a request. If Name is nil, the name is the first word, as for Redis commands.
 	Name   func(args []string) string
 	Upkeep []string // lower-case names of requests that only keep a connection or session alive
-	// Former maps the request names of earlier versions (in upper case) to the current names. It is for requests of the
+	// Former maps request names of earlier versions (in upper case) to the current names. It applies to requests of the
 	// modeled clients.
 	Former map[string]string
 	// The fields below are for clients that use a released library (protocol "library"). If Front is nil, libraries
@@ -103,8 +103,8 @@ func (s *Servers) Front() sim.Front { return s.backend().Front }
 // Called returns the common name of the servers, such as "Redis".
 func (s *Servers) Called() string { return s.backend().Called }
 
-// Variable returns an environment variable, as NAME=VALUE, that gives a program the addresses of the members. Each
-// member is given as HOST:PORT. The result is, for example, "FENCEPOST_ETCD=http://HOST:PORT,http://HOST:PORT".
+// Variable returns an environment variable that gives a program the addresses of the members, for example
+// "FENCEPOST_ETCD=http://HOST:PORT,http://HOST:PORT". Each address in members is of the form HOST:PORT.
 func (s *Servers) Variable(members []string) string {
 	b := s.backend()
 	return "FENCEPOST_" + strings.ToUpper(string(b.Kind)) + "=" + b.Scheme + strings.Join(members, ","+b.Scheme)
@@ -128,7 +128,8 @@ func backendNames() (names []string) {
 	return names
 }
 
-// inForce returns a copy of a setting that has no value in scenarios with another kind of server.
+// inForce returns a copy of a setting of this kind of server. In scenarios with another kind of server, the copy has no
+// value.
 func (b *Backend) inForce(k format.Key[Servers]) format.Key[Servers] {
 	get := k.Get
 	k.Get = func(s *Servers) format.Value {
@@ -149,12 +150,12 @@ func (b *Backend) ownSettings() []string {
 	return names
 }
 
-// KeysOnPaths reports whether libraries form the keys of a lock by appending text to the lock's name or by prepending a
+// KeysOnPaths reports whether libraries derive a lock's keys from the lock's name by appending text or prepending a
 // path.
 func (s *Servers) KeysOnPaths() bool { return s.backend().Paths }
 
-// lasts returns how long a lock with these settings can block other clients after the servers last received a message
-// from its holder.
+// lasts returns how long after the holder's last message to the servers a lock with these settings can still block
+// other clients.
 func (s *Servers) lasts(c *locks.Config) time.Duration {
 	d, b := locks.Define(c.Protocol), s.backend()
 	switch {
@@ -166,8 +167,8 @@ func (s *Servers) lasts(c *locks.Config) time.Duration {
 	return d.Lasts(c)
 }
 
-// FixedTimes reports whether these servers have times that cannot be scaled. A scenario on them cannot be made faster
-// by dividing all times by the same number.
+// FixedTimes reports whether some times of these servers cannot be scaled. A scenario with such servers cannot be made
+// faster by dividing all times by the same number.
 func (s *Servers) FixedTimes() bool { return s.backend().Fixed }
 
 // RedisNodes reports whether the servers are Redis nodes.
@@ -181,7 +182,7 @@ func Persists(kind locks.Backend) bool {
 	return slices.Contains((&Servers{Backend: kind}).backend().ownSettings(), "persistence")
 }
 
-// key returns the setting in the "servers" mapping that sets how many servers of this kind there are.
+// key returns the setting in the "servers" mapping that specifies the number of servers of this kind.
 func (b *Backend) key() format.Key[Servers] {
 	k := format.Number(string(b.Kind), func(s *Servers) *int { return &s.N }, 0, 1, b.Most,
 		b.Meaning).Depending("none").Showing("1")

@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// never marks a lock that makes progress. It stands in place of the time since which a lock has made no progress, and
-// is later than any time in a history.
+// never marks a lock that makes progress. It is stored instead of the time since which the lock has made no progress,
+// and is later than any time in a history.
 const never = history.Never
 
 // Stuck is a waiter that was stuck for too long.
@@ -17,7 +17,7 @@ type Stuck struct {
 	At           int   // the position at which the state below applies
 	Since, Until history.Time
 	Cycle        []int32 // acquires that wait for each other in a cycle; empty if there is no cycle
-	// the acquire at the end of the chain of waits that begins with the waiter; its lock blocks all others in the chain
+	// the last acquire in the chain of waits that begins with the waiter; its lock blocks all others in the chain
 	Root    int32
 	Holders []int32 // the grants that hold Root's lock
 	// Gone lists the permanent faults that leave the waiter of Root without a quorum of servers. It is empty if a
@@ -54,10 +54,11 @@ func (t *Trace) FirstStuck(limit history.Time) (Stuck, bool) {
 }
 
 // Stuck returns the waiters that were stuck for longer than limit while no fault was in progress. Each waiter is
-// reported once for each period between faults, in the order in which they became overdue. There is one exception: the
-// first waiter that still had a quorum of servers comes first, because the others are blocked by their missing servers.
-// The parameter most limits the number of waiters, not counting this first one. To save time, Stuck determines which
-// locks make no progress only once some wait has lasted longer than limit.
+// reported once for each period between faults. The first waiter that still had a quorum of servers comes first,
+// because the others are blocked by their missing servers. The rest are in the order in which they became overdue, and
+// most is their maximum number.
+//
+// To save time, Stuck does not determine which locks make no progress until some wait has lasted longer than limit.
 func (t *Trace) Stuck(limit history.Time, most int) []Stuck {
 	waits := t.waits()
 	first := slices.IndexFunc(waits, func(w wait) bool { return t.Time(w.to)-t.Time(w.from) > limit })
@@ -106,7 +107,7 @@ func (t *Trace) Stuck(limit history.Time, most int) []Stuck {
 
 // pass applies all turns of one moment: beginnings and ends of waits, holds and faults. A lock that made no progress
 // before and after these turns counts as having made none in between, unless somebody acquired it or a holder released
-// it. A holder's crash is no progress for the waiters.
+// it. The crash of a holder does not count as progress.
 func (s *standstill) pass(now history.Time, turns []turn, closely bool) {
 	copy(s.before, s.since)
 	for _, u := range turns {
@@ -194,8 +195,8 @@ func (s *standstill) stuck(n int32, at int, since history.Time) Stuck {
 }
 
 // settle computes the largest set of locks that make no progress, either now or from a later moment on if nothing else
-// happens. It first assumes that no lock with waiters makes progress, and then corrects this until nothing changes.
-// This way, locks whose waiters wait for each other in a cycle remain in the set.
+// happens. It first assumes that no lock with waiters makes progress, and then revises this assumption until nothing
+// changes. In this way, locks whose waiters wait for each other in a cycle remain in the set.
 func (s *standstill) settle(now history.Time) {
 	for l := range s.since {
 		if s.since[l] = never; len(s.line[l]) > 0 {
@@ -229,8 +230,8 @@ func (s *standstill) holderStuck(n int32) history.Time {
 	return from
 }
 
-// follow goes from waiter n to a holder of its lock that is itself waiting, and so on. It stops when a waiter repeats
-// or when no holder is waiting.
+// follow goes from waiter n to a holder of its lock that is itself waiting, then to a holder of that holder's lock, and
+// so on. It stops at a waiter that it has already met, or when no holder is waiting.
 func (s *standstill) follow(n int32) (cycle []int32, root int32) {
 	var path []int32
 	for {

@@ -44,9 +44,9 @@ var inlined = []string{"runtime", "internal/runtime/...", modulePath + "/sim", m
 // FileNames lists the names of the site's files.
 var FileNames = []string{"index.html", "worker.js", "brotli.js", "fencepost.wasm.br", play.Scoreboard}
 
-// Files returns the files of the site. These are the page, the worker that answers the page's requests, the simulator
-// that the worker loads, and the page with the scoreboard of libraries. The page begins in the given state. If the go
-// command fails, the error contains its output.
+// Files returns the files of the site: the page, the worker that answers the page's requests, the simulator that the
+// worker loads, and the page with the scoreboard of libraries. The page begins in the given state. If the go command
+// fails, the error contains its output.
 func Files(ctx context.Context, start play.State) ([]output.File, error) {
 	program, err := compiled(ctx)
 	if err != nil {

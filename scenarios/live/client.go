@@ -123,8 +123,8 @@ func (k *client) start() error {
 	return nil
 }
 
-// wiring returns the settings of a client's ports for a protocol other than that of Redis. Only processes in the
-// client's process group can use such ports.
+// wiring returns the settings of a client's ports if they speak a wire protocol other than that of Redis, and otherwise
+// nil. Only processes in the client's process group can use such ports.
 func (k *client) wiring(wired bool) *realtime.Wiring {
 	if !wired {
 		return nil
@@ -158,9 +158,9 @@ func (k *client) begin(i int) {
 	k.stage.world.At(k.stage.zero+history.Of(k.starts)+1, func() { k.inTurn(k.first) })
 }
 
-// patient and morePatient limit how long the start of a client's work is delayed. A client waits until the servers have
-// served the clients before it, so that the clients start in the same order as in virtual time. patient applies to
-// Redis, and morePatient to services in which an acquire needs several requests.
+// A client does not start until the servers have served the clients before it, so that the clients start in the same
+// order as in virtual time. patient and morePatient limit this delay. patient applies to Redis, and morePatient to
+// services in which an acquire needs several requests.
 const (
 	patient     = 100 * time.Millisecond
 	morePatient = 2 * time.Second
@@ -188,7 +188,7 @@ func (k *client) inTurn(f func()) {
 	k.afterPause(f)
 }
 
-// exited handles the end of the process. It is called after everything that the process has sent was handled.
+// exited handles the end of the process. It is called after all output of the process has been handled.
 func (k *client) exited(err error) {
 	w := k.stage.world
 	if k.stage.over || w.Down(k.id) {
@@ -213,7 +213,7 @@ func (k *client) exited(err error) {
 	})
 }
 
-// unfinished describes the work that remains undone if the client ends now. It returns "" if there is none.
+// unfinished says which report is still missing if the client ends now. It returns "" if none is.
 func (k *client) unfinished() string {
 	if k.first == nil {
 		return "before its first report, which is FENCEPOST ACQUIRING lock"
@@ -237,8 +237,8 @@ func (k *client) advice() string {
 	return ": a client must send this command to FENCEPOST_RESOURCE before it asks for the lock (see fencepost live -h)"
 }
 
-// strangers describes how many connections to the client's ports were refused because they were not authenticated with
-// the password. The client itself may have opened them. It returns "" if there were none.
+// strangers says how many connections to the client's ports were refused because they could not be authenticated. The
+// client itself may have opened them. It returns "" if there were none.
 func (k *client) strangers() string {
 	if k.traced != nil {
 		return k.denied()
@@ -256,12 +256,11 @@ func (k *client) strangers() string {
 		"they did not give the password of the URLs in its environment: give the client's library the whole URL)", n)
 }
 
-// fails ends the run because of an error of the client.
+// fails ends the run because of a client's error.
 func (k *client) fails(problem string) {
 	k.stage.loop.Fail(&ClientError{Client: k.id, Problem: problem, Said: k.said.last(mostSaid)})
 }
 
-// end ends the client's process.
 func (k *client) end() {
 	if k.process != nil {
 		if err := k.process.Kill(); err == nil {
@@ -359,7 +358,8 @@ type tail struct {
 	lost int // number of bytes that were dropped before text
 }
 
-// mostKept is the number of bytes of a client's output that are stored. mostSaid is how many of them an error shows.
+// mostKept is the maximum number of bytes stored of a client's output. mostSaid is the maximum number of them that an
+// error shows.
 const (
 	mostKept = 256 << 10
 	mostSaid = 4 << 10

@@ -24,7 +24,7 @@ const (
 	failovers limit = "failovers" // a replica without the key took over, or there were two masters
 )
 
-// waysOn maps each limit to the first sentences of its explanation, including what the user can do about it.
+// waysOn maps each limit to the beginning of its explanation, which says what the user can do about it.
 var waysOn = map[limit]string{
 	pauses: `No lock with a lease survives a pause that keeps its holder at work until the lease is over. There are two
 solutions: a fencing token that the resource compares (Precautions.Fences, Laws: locktest.FencedLaws), or requiring no
@@ -64,10 +64,12 @@ locktest.FencedLaws), or requiring no more than what a lock on such servers can 
 
 // limitOf returns the reason why no lock with a lease could have kept the law that a run violated, or "" if a lock
 // could have kept it. There are three kinds of reasons. First, the holder was paused, or its message was delayed, for
-// longer than its lease. Second, the holder's session or lease was ended, and the holder could not know this, or
-// ignored it. Third, its servers lost its key. A violation of resource-safety has the same reason as a violation of
-// mutual-exclusion, unless the client sent the stale write while it still held the lock. A clock that drifts by 1% or
-// less is not such a reason, since a lock can subtract an allowance for that from its validity.
+// longer than its lease. Second, the service ended the holder's session or lease, and the holder could not know this,
+// or ignored it. Third, the servers lost the holder's key.
+//
+// A violation of resource-safety has the same reason as a violation of mutual-exclusion, unless the client sent the
+// stale write while it still held the lock. A clock that drifts by 1% or less is not a reason, since a lock can
+// subtract an allowance for such a drift from its validity.
 func limitOf(h *history.History, v checker.Verdict, f checker.Finding) limit {
 	if f.Law == checker.ResourceSafety {
 		if leftInTime(h, &f) {
@@ -152,9 +154,9 @@ func (g *hold) endedBefore(h *history.History, other *hold) bool {
 	return g.end < len(h.Events) && h.Events[g.end].Time <= granted || g.until <= granted
 }
 
-// leftInTime reports whether a write that was stale, or that overwrote an update, was sent before it was too late: the
-// client sent it while it still held the lock, and the next client was granted the lock only after the release or the
-// end of the lease. No lock can stop such a write. Only a resource that compares fencing tokens can refuse it.
+// leftInTime reports whether a stale write, or a write that overwrote an update, was sent in time. It was sent in time
+// if the client still held the lock, and the next client was granted the lock only after the release or the end of the
+// lease. No lock can stop such a write. Only a resource that compares fencing tokens can refuse it.
 func leftInTime(h *history.History, f *checker.Finding) bool {
 	at := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Index == f.At })
 	late := f.Cause.Kind == checker.StaleEffect || f.Cause.Kind == checker.LostUpdate
@@ -178,9 +180,9 @@ func leftInTime(h *history.History, f *checker.Finding) bool {
 		!slices.ContainsFunc(holds, func(o *hold) bool { return o != g && !g.endedBefore(h, o) })
 }
 
-// keptInside reports whether a holder was still in the critical section after the end of its lease only because an
-// answer from the resource was late. The holder had sent the request before the lease ended, and was waiting for the
-// answer when the other client entered.
+// keptInside reports whether a holder was still in the critical section after the end of its lease only because the
+// resource answered late. The holder had sent its request before the lease ended, and was waiting for the answer when
+// the other client entered.
 func keptInside(h *history.History, f *checker.Finding) bool {
 	for _, g := range holdsOf(h, f) {
 		if g.Process != f.About {
@@ -199,9 +201,9 @@ func keptInside(h *history.History, f *checker.Finding) bool {
 }
 
 // tooSoonToLearn reports whether a holder's session had ended, and another client was granted the lock before the
-// holder could notice. A holder notices at its next keepalive. This keepalive comes within a third of the TTL after the
-// session has ended. If faults separated the holder from the servers, it comes within a third of the TTL after the last
-// of these faults has ended.
+// holder could notice. A holder notices at its next keepalive, which comes within a third of the TTL after the session
+// has ended. If faults separated the holder from the servers, the third of the TTL begins when the last of these faults
+// ends.
 func tooSoonToLearn(h *history.History, f *checker.Finding) bool {
 	var gone, granted history.Time
 	for _, g := range holdsOf(h, f) {
@@ -232,8 +234,8 @@ func tooSoonToLearn(h *history.History, f *checker.Finding) bool {
 	return gone > 0 && granted < gone+h.Header.TTL/3
 }
 
-// toldOfItsEnd reports whether the lock had notified its holder of the end of the lease before another client was
-// granted the lock.
+// toldOfItsEnd reports whether the lock told its holder that the lease had ended before another client was granted the
+// lock.
 func toldOfItsEnd(h *history.History, f *checker.Finding) bool {
 	holds := holdsOf(h, f)
 	return slices.ContainsFunc(holds, func(g *hold) bool {

@@ -49,9 +49,9 @@ func (p *parent) explore(seeds []uint64) {
 	}
 }
 
-// shares distributes seeds, which are in ascending order, evenly among at most the given number of workers. If the
-// results of runs guide later plans, each block of seeds goes to one worker, which begins with the block's first seed
-// even if that seed was not requested.
+// shares distributes seeds evenly among at most the given number of workers. seeds must be in ascending order. If the
+// results of runs guide later plans, the seeds of a block all go to the same worker. This worker begins with the
+// block's first seed even if that seed was not requested.
 func (p *parent) shares(seeds []uint64, workers int) [][]uint64 {
 	var units [][]uint64
 	p.unasked = map[uint64]bool{}
@@ -132,7 +132,7 @@ func (p *parent) exploreShare(ctx context.Context, seeds []uint64) {
 	}
 }
 
-// share is a list of seeds that still have to be run, by one worker after another.
+// share is a list of seeds that are still to be run. One worker after another runs them.
 type share struct {
 	*parent
 	seeds []uint64
@@ -267,8 +267,8 @@ func (p *parent) problem(text string) {
 	}
 }
 
-// stopFor ends all runs if failure says that a wait for a mutex has stopped a run, since such a wait would stop other
-// runs too. It does nothing if Config.IgnoredGoroutines names the waiting goroutine.
+// stopFor ends all runs if failure says that a wait for a mutex stopped a run, since such waits would stop other runs
+// too. It does nothing if Config.IgnoredGoroutines names the waiting goroutine.
 func (p *parent) stopFor(failure string) {
 	if strings.HasPrefix(failure, remote.Standstill) && !p.config.expects(failure) {
 		p.mu.Lock()
@@ -322,8 +322,8 @@ func (p *parent) spent(worker *remote.Process) {
 	p.memory = max(p.memory, worker.Memory())
 }
 
-// do performs a task in a worker. As start does, it calls handle for each report of the worker. If it cannot trust the
-// results, it discards the reports, and another worker repeats the task with a separate process for each run.
+// do performs a task in a worker, and calls handle for each report of the worker. If the results cannot be trusted, it
+// discards the reports, and another worker repeats the task with a separate process for each run.
 func (p *parent) do(ctx context.Context, k task, handle func(report)) error {
 	for {
 		var all []report
@@ -400,8 +400,8 @@ func (p *parent) start(ctx context.Context, k task, handle func(report)) error {
 // passedOn returns the command-line arguments of this process that are passed on to worker processes.
 func passedOn() []string { return remote.Flags("locktest.plan") }
 
-// seedAsked returns the seed in the pattern of the flag -run if the pattern selects the subtest WORD=SEED of the test.
-// Otherwise the second result is false.
+// seedAsked returns the seed that the flag -run requests if its pattern selects the subtest WORD=SEED of the test. If
+// the pattern does not select such a subtest, one is false.
 func seedAsked(test, word string) (seed uint64, one bool) {
 	f := flag.Lookup("test.run")
 	if f == nil {

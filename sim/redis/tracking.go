@@ -98,7 +98,7 @@ func (t *table) active() bool { return len(t.clients)+len(t.readers) > 0 }
 // client returns the tracking state of a connection, or nil if the connection does not track keys.
 func (t *table) client(conn uint64) *trackedClient { return t.clients[conn] }
 
-// reset makes the table empty.
+// reset empties the table.
 func (t *table) reset() {
 	clear(t.clients)
 	clear(t.readers)
@@ -201,8 +201,8 @@ func (t *table) broadcasts() bool {
 }
 
 // dataChanged records that a key has changed while a request was being executed. It returns the connections to notify
-// immediately. requester is the connection of the request, or 0 if there is no request. indirect means that the change
-// was made not by the request itself, but by a script that the request runs, or by the key's expiry. In broadcasting
+// immediately. requester is the connection of the request, or 0 if there is none. indirect is set if the change was
+// made by a script that the request runs, or by the key's expiry, rather than by the request itself. In broadcasting
 // mode, an indirect change does not count as the client's own.
 func (t *table) dataChanged(name string, requester uint64, indirect bool) (notify []uint64) {
 	if t.broadcasts() {
@@ -227,7 +227,7 @@ func (t *table) flushed() (notify []uint64) {
 	return slices.Sorted(maps.Keys(t.clients))
 }
 
-// notice is a message to a connection that it must forget keys.
+// notice is a message that tells a connection to forget keys.
 type notice struct {
 	Conn uint64
 	Keys []string

@@ -36,7 +36,7 @@ func (c *Call) get() (string, error) {
 	return value, err
 }
 
-// ifRead reads the key. If the key has the owner value, ifRead carries out the given step.
+// ifRead reads the key. If the key has the owner value, ifRead performs the step then.
 func ifRead(then Step) Step {
 	return func(c *Call) (bool, error) {
 		value, err := c.get()
@@ -47,7 +47,7 @@ func ifRead(then Step) Step {
 	}
 }
 
-// watching watches the key with WATCH and then carries out a step.
+// watching watches the key with WATCH and then performs a step.
 func watching(then Step) Step {
 	return func(c *Call) (bool, error) {
 		if _, err := c.Do("WATCH", c.key("lock")); err != nil {
@@ -142,9 +142,9 @@ return 1`)
 		`if redis.call('get', @lock) == $owner then redis.call('set', @lock, 'free') return 1 end return 0`)
 )
 
-// replaceStale acquires the lock if its record has not changed for a TTL, by the client's own clock. If sinceVersion is
-// set, the TTL is measured from the time when the client first saw the current version. Otherwise it is measured from
-// the time when the client first found the lock taken.
+// replaceStale acquires the lock if its record has not changed for a TTL, by the client's own clock. The TTL is
+// measured from the time at which the client first found the lock taken or, if sinceVersion is set, first saw the
+// current version of the record.
 func replaceStale(sinceVersion bool) Step {
 	return func(c *Call) (bool, error) {
 		made, err := granted(c.Do("SETNX", c.key("lock"), c.owner))
@@ -219,8 +219,8 @@ if not value or cjson.decode(value).by ~= $owner then return 0 end
 return redis.call('del', @lock)`)
 )
 
-// giveReadBack compares the key with the value that it has just read from the same key. This is the mistake: it should
-// compare the key with the client's own value.
+// giveReadBack mistakenly compares the key with the value that it has just read from the same key. It should compare
+// the key with the client's own value.
 func giveReadBack(c *Call) (bool, error) {
 	value, err := c.get()
 	if err != nil || value == "" {
@@ -430,8 +430,8 @@ func brokenRecords() []BrokenLock {
 	}
 }
 
-// late is a fault that pauses client-1 until its lease has ended and another client has the lock. client-1's key
-// expires at 8 s. After that, the two other clients have the lock for 4 s each.
+// late is a fault that pauses client-1 until its lease has ended and another client holds the lock. client-1's key
+// expires at 8 s. After that, the other two clients hold the lock for 4 s each.
 const late = "pause client-1 for 10s after acquired"
 
 // atAnothers returns the Showings of a lock whose release does not check who holds the lock.
@@ -470,8 +470,8 @@ func saying(all []Showing, words ...string) []Showing {
 	return all
 }
 
-// lateSet returns the Showings of a lock whose client first finds the key absent and then sets it in a separate
-// request, which is delayed.
+// lateSet returns the Showings of a lock whose client first finds that the key is absent, and then sets it in a
+// separate request. This request is delayed.
 func lateSet(command, why string) []Showing {
 	plan := []string{"delay the " + command + " of client-1 to redis-1 by 300ms"}
 	return []Showing{

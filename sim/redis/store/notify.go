@@ -55,7 +55,7 @@ next:
 }
 
 // String formats the classes as Redis does. If all classes that A stands for are enabled, it writes A in place of their
-// letters. In this case it omits n, even if the class n is enabled, too.
+// letters, and also omits n.
 func (e Events) String() string {
 	var b strings.Builder
 	all := e&allClasses == allClasses
