@@ -22,21 +22,22 @@ func init() {
 }
 
 // fairness checks that clients get a lock in the order in which they ask for it. The header's Order gives the promised
-// order, the slack, and a period called a turn, after which a waiting client must get a lock that is free.
+// order, the slack, and the turn. The turn is the longest time for which a waiting client may be kept from a lock that
+// is free.
 //
 // A client is overtaken if another client asks later, by more than the slack, and is granted the lock while the first
-// one still waits. Each acquire has its own place in the queue: a client that gives up loses its place. Overtaking is
-// excused if a fault may have affected the overtaken client while it waited, or within a turn before it asked. Faults
-// that affect only other clients and the resource are no excuse. An acquire is not overtaken if it gave up within the
-// slack after the other client's grant, or if its own grant was decided earlier.
+// one is still waiting. Each acquire has its own place in the queue: a client that gives up loses its place. Overtaking
+// is excused if a fault may have affected the overtaken client while it waited, or within a turn before it asked. A
+// fault that affects only other clients and the resource is no excuse. An acquire is not overtaken if it gave up within
+// the slack after the other client's grant, or if its own grant was decided earlier.
 //
-// A lock is left free if, for longer than a turn, a client waits, nobody holds the lock or is granted it, and no fault
-// is active. As for deadlock-freedom, a client that gives up and asks again within a TTL continues to wait, and a
+// A lock is left free if a client waits for longer than a turn while nobody holds the lock or is granted it, and no
+// fault is active. As in deadlock-freedom, a client that gives up and asks again within a TTL continues to wait, and a
 // permanent fault counts as the normal state. A client that a permanent fault may affect does not count as waiting,
 // since it may be cut off permanently.
 //
-// The law needs an order, one permit, and a grant to a client while another client, which asked later, waits. Locks
-// with shared holds are not judged.
+// The law needs an order and one permit. It is exercised when a client is granted the lock while another client, which
+// asked later, is waiting. Locks with shared holds are not judged.
 func (t *judge) fairness(f *Finding) {
 	order := t.History.Header.Order
 	switch {
@@ -168,11 +169,11 @@ func (t *judge) keptByItsHolder(lock int32, now moment) *abandonedKey {
 	return x
 }
 
-// abandonedPlace looks for a client that has left its place in the queue ahead of a waiter: it called its acquire
-// before the waiter, but had given up or crashed by the given position. The place must still be in the way: since the
-// client left, nobody who asked later than that client may have been granted the lock. abandonedPlace returns the first
-// such acquire, or nil. If waiting clients must renew their places, an abandoned place expires after Order.Turn. If it
-// had expired by the given time, it does not explain the wait and is not returned.
+// abandonedPlace looks for a client that has left its place in the queue ahead of a waiter. This client called its
+// acquire before the waiter, but gave up or crashed by position at. The place must still block the queue: since the
+// client left, nobody who asked later than that client may have been granted the lock. If waiting clients must renew
+// their places, an abandoned place expires after Order.Turn. A place that has expired by the given time does not explain
+// the wait. abandonedPlace returns the first such acquire, or nil.
 func (t *judge) abandonedPlace(waiter *trace.Ask, at int, when history.Time) *trace.Ask {
 	l, h := &t.Locks[waiter.Lock], &t.History.Header
 	current := waiter

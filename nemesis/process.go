@@ -14,7 +14,7 @@ const resource sim.ProcessID = "resource"
 // longestProcess is the maximum length of a process name in bytes.
 const longestProcess = 64
 
-// isProcess reports whether text could be the name of a process: "resource", or words that are each followed by a
+// isProcess reports whether text could be the name of a process: "resource", or one or more words, each followed by a
 // number from 1, such as client-1 or redis-1-replica-2.
 func isProcess(text string) bool {
 	if text == string(resource) {

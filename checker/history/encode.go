@@ -17,8 +17,8 @@ const maxLine = 1 << 20
 // equal history.
 //
 // Encode returns an error if an event could not be read back. Examples are an unknown type or function, a time or a
-// grant on an event that must not have one, a grant that contradicts itself, and text that is not UTF-8. An index must
-// be greater than the one before, and a line must not be longer than 1 MiB.
+// grant on the wrong kind of event, a grant that contradicts itself, and text that is not UTF-8. An index must be
+// greater than the one before, and a line must not be longer than 1 MiB.
 func Encode(w io.Writer, h *History) error {
 	out := bufio.NewWriter(w)
 	line, err := AppendHeader(nil, &h.Header)

@@ -59,8 +59,8 @@ func (r *reading) later(b, a *ask) bool {
 	return a.call < b.call && r.time(b.call)-r.time(a.call) > r.Header.Order.Slack
 }
 
-// overtakes reports whether a grant went to a process although another process had asked for the lock earlier and still
-// waited. It returns false if a fault affected the other process.
+// overtakes reports whether a grant went to a process although another process had asked for the lock earlier and was
+// still waiting. It returns false if a fault affected the other process.
 func (r *reading) overtakes(s *section, a *ask) bool {
 	if a.lock != s.lock || a.process == s.process || !r.later(s.ask, a) || a.gone <= s.ok || r.disturbed(a, s.ok) {
 		return false
@@ -80,15 +80,15 @@ func (r *reading) overtakes(s *section, a *ask) bool {
 	return true
 }
 
-// staysBehind reports whether b is still waiting when section s is granted, although s asked earlier and no fault
-// affected its process.
+// staysBehind reports whether b asked later than s and is still waiting when s is granted. It returns false if a fault
+// affected the process of s.
 func (r *reading) staysBehind(s *section, b *ask) bool {
 	return b.lock == s.lock && b.process != s.process && r.later(b, s.ask) && covers(b.call, s.ok, b.gone) &&
 		!r.disturbed(s.ask, s.ok)
 }
 
-// disturbed reports whether a fault that may affect the acquiring process was active in a period that begins one
-// Order.Turn before the call and ends at position i.
+// disturbed reports whether a fault may have affected an acquire up to position i. Faults that ended more than one
+// Order.Turn before the call do not count.
 func (r *reading) disturbed(a *ask, i int) bool {
 	return slices.ContainsFunc(r.faults, func(f fault) bool {
 		if !r.mayAffect(&f, a.process) {
@@ -177,8 +177,8 @@ func (r *reading) cutOff(p history.Process, i int) bool {
 	})
 }
 
-// freeTooLong returns the breach that occurs at the given time, when a lock has been free for too long although a
-// process waits for it. w is the process's first acquire in that wait.
+// freeTooLong returns the breach in which, at time by, a lock has been free for too long although a process is waiting
+// for it. w is the first acquire of that wait.
 func (r *reading) freeTooLong(w *ask, by history.Time) Breach {
 	at := max(0, lastBy(r.History, by))
 	b := Breach{[]int{w.call}, "left free while a client waits", by}

@@ -24,7 +24,7 @@ import (
 // Update makes tests rewrite the files with which they compare their results. Read the diff afterward.
 var Update = flag.Bool("update", false, "rewrite what the tests expect")
 
-// Tests produce a lot of garbage and keep little in memory. Collecting garbage less often saves at least a third of the
+// Tests produce much garbage but have little live memory. Collecting garbage less often saves at least a third of the
 // time.
 func init() { debug.SetGCPercent(1600) }
 
@@ -32,7 +32,7 @@ func init() { debug.SetGCPercent(1600) }
 // .ci/full, and -short is not set.
 func Full() bool { return os.Getenv("FENCEPOST_FULL") != "" && !testing.Short() }
 
-// Thorough reports whether a test tries more than it does on a developer's machine: in a full run, and in continuous
+// Thorough reports whether a test should try more than usual. This is the case in a full run, and in continuous
 // integration (CI=true) unless -short is set.
 func Thorough() bool { return Full() || os.Getenv("CI") == "true" && !testing.Short() }
 
@@ -132,8 +132,8 @@ func Script(t testing.TB, name, text string) string {
 	return path
 }
 
-// FreeAddress returns a host and a port on this machine that nobody listens on. The host is a random loopback address,
-// so nobody else is likely to take the port before it is used.
+// FreeAddress returns an unused host and port on this machine. The host is a random loopback address, so nobody else is
+// likely to take the port before it is used.
 func FreeAddress(t testing.TB) (host, port string) {
 	t.Helper()
 	host = fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))

@@ -1,6 +1,6 @@
 package trace
 
-// table is a map in which a single lookup gives a value that can be changed in place. Its memory is reused.
+// table is a map whose values can be changed in place after a single lookup. Its memory is reused.
 type table[K comparable, V any] struct {
 	number map[K]int32 // index in all
 	all    []V

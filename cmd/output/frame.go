@@ -1,9 +1,9 @@
-// Package output contains what all commands that report a result have in common. These are the flags that say where the
-// result goes, and the output itself: text or JSON on standard output, a web page, metrics, JUnit XML, or the summary
-// of a step in a CI system.
+// Package output contains what is common to all commands that report a result: the flags that say where the result
+// goes, and the output itself. The output is text or JSON on standard output, a web page, metrics, JUnit XML, or the
+// summary of a step in a CI system.
 //
-// Goals: all output is written in one place, so that no command lacks a format. No command starts its work before it is
-// known that all output can be written.
+// Goals: all output is written in one place, so that every command supports every format. No command starts its work
+// before it is known that all output can be written.
 //
 // Non-goals: the content of a report (see reports), and the content of the files in a command's folder.
 package output
@@ -36,8 +36,8 @@ type Frame struct {
 	began   time.Time // when the command's work began, on the host's clock
 }
 
-// Register adds the flags --json, --junit and --html to a command. It appends the given text to the help text of
-// --html. This text says which other files are written next to the page.
+// Register adds the flags --json, --junit and --html to a command. beside is appended to the help text of --html, and
+// says which other files are written next to the page.
 func (f *Frame) Register(c *cobra.Command, beside string) {
 	f.RegisterJSON(c)
 	c.Flags().StringVar(&f.HTML, "html", "", "write a report to `FILE`"+beside)
@@ -51,8 +51,8 @@ func (f *Frame) RegisterJSON(c *cobra.Command) {
 }
 
 // Open checks, before anything runs, that all output files can be written: those in the command's folder, if it has
-// one, and those that its flags name. The argument kind is the name of the command to which the results in the folder
-// belong. The caller must call Close.
+// one, and those that its flags name. kind is the name of the command to which the results in the folder belong. The
+// caller must call Close.
 func (f *Frame) Open(kind string) error {
 	f.Files, f.began = New(), time.Now()
 	for _, of := range []struct {
@@ -80,7 +80,7 @@ func (f *Frame) Keep(name, command string, d *document.Document) {
 	}
 }
 
-// Draw writes a file to the command's folder. The function write produces the content.
+// Draw writes a file to the command's folder. It calls write to produce the content.
 func (f *Frame) Draw(name string, write func(io.Writer) error) {
 	var b bytes.Buffer
 	err := write(&b)
@@ -89,8 +89,8 @@ func (f *Frame) Draw(name string, write func(io.Writer) error) {
 	}
 }
 
-// Emit writes a report in all requested formats. It returns an error if something could not be written. Otherwise it
-// returns nil if the result is Passed, and an error of type Ended if not.
+// Emit writes a report in all requested formats. It returns an error if something could not be written. Otherwise, it
+// returns nil if the result is Passed, and an Ended error if it is not.
 func (f *Frame) Emit(d *document.Document, s document.Result) error {
 	if f.Metrics != "" {
 		f.Files.write(f.Metrics, metrics, d.Metrics)
@@ -120,8 +120,8 @@ func (f *Frame) Emit(d *document.Document, s document.Result) error {
 // Ended is the error that ends a command with a result other than Passed. It does not mean that the command failed.
 type Ended document.Result
 
-// Error returns a text that contains the result as a number. main does not print it, but converts the result to an exit
-// code.
+// Error returns a message that contains the result as a number. main does not print the message, but converts the
+// result to an exit code.
 func (e Ended) Error() string { return fmt.Sprintf("standing %d", uint8(e)) }
 
 // Show prints a report, as JSON or as text.
@@ -141,7 +141,7 @@ func (f *Frame) Show(d *document.Document) error {
 // stepSummary is the environment variable in which GitHub gives the path of the file for the summary of a step.
 const stepSummary = "GITHUB_STEP_SUMMARY"
 
-// count writes the test suite for CI systems, as JUnit XML and to the summary of the step.
+// count writes the test suite for CI systems: to the JUnit XML file and to the summary of the step.
 func (f *Frame) count(s document.Suite) {
 	s.Took = time.Since(f.began)
 	if f.JUnit != "" {
@@ -157,8 +157,8 @@ func (f *Frame) count(s document.Suite) {
 	}
 }
 
-// Progress returns a function that reports progress on standard error. Its arguments are the name of the things that
-// are counted, the number that are done, and the total.
+// Progress returns a function that reports progress on standard error. what says what is being counted, done is the
+// current count, and of is the total.
 func (f *Frame) Progress() func(what string, done, of int) {
 	return ProgressOn(f.command.ErrOrStderr())
 }

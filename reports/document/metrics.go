@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Metrics lists the metrics of a run. A text omits the metrics of individual processes, which have names with labels in
-// braces.
+// Metrics lists the metrics of a run. The text form omits the metrics of individual processes, whose names have labels
+// in braces.
 type Metrics checker.Metrics
 
 // Text writes the metrics in columns. An exclamation mark follows a value that exceeds its alarm level.
@@ -53,7 +53,7 @@ func (b Metrics) JSON() map[string]*float64 {
 }
 
 // MetricValue returns the value of a metric with its unit and four significant digits. Times below a millisecond are in
-// µs. If there was nothing to measure, MetricValue returns words that say so.
+// µs. If there was nothing to measure, MetricValue says so in words.
 func MetricValue(m checker.Metric) string {
 	switch {
 	case m.Samples > 0:

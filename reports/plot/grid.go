@@ -6,11 +6,12 @@ package plot
 type Grid struct {
 	X, Y []float64 // coordinates of the columns and of the rows
 	Rank []int     // ranks of the points, row by row; where several ranks meet, the middle has the highest
-	// the coordinate of the crossing on each side; a crossing that is missing is in the middle of its side
+	// the coordinate of the crossing on each side; if a crossing is not listed, it is in the middle of its side
 	Cross map[Side]float64
 }
 
-// Side is a side of a square. It leads from the point with index Point to the next point along an axis: 0 is X, 1 is Y.
+// Side is a side of a square. It connects the point with index Point to its next neighbor in the direction of Axis (0
+// is X, 1 is Y).
 type Side struct{ Point, Axis int }
 
 // corner is a corner of a square or, if cross is set, a crossing (see Grid).
@@ -20,8 +21,8 @@ type corner struct {
 	cross bool
 }
 
-// squares calls visit for each square of the grid, with the square's corners and crossings in their order around the
-// square.
+// squares calls visit for each square of the grid. around contains the square's corners and crossings, in the order in
+// which they follow one another around the square.
 func (g *Grid) squares(visit func(around []corner)) {
 	n := len(g.X)
 	point := func(i int) Point { return Point{g.X[i%n], g.Y[i/n]} }
@@ -50,8 +51,8 @@ func (g *Grid) squares(visit func(around []corner)) {
 	}
 }
 
-// parts divides the boundary of a square at its crossings. Each part goes from one crossing to the next. All corners
-// between these two crossings have the rank of the part's second element.
+// parts divides the boundary of a square at its crossings. Each part goes from one crossing to the next. If there are
+// corners between them, all of these corners have the same rank, which is that of the part's second element.
 func parts(around []corner) (all [][]corner) {
 	for i, c := range around {
 		if !c.cross {

@@ -6,11 +6,11 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// On a true scale, equal times have equal lengths, so a reader sees how long a lease is compared with the pause that
-// outlasts it. A true scale is used if it hides nothing: each section, each lease and each pause must be at least
-// leastVisible pixels wide; the clients' activity must fill at least leastFilled of the picture; and the numbers of the
-// witness events (the events that show the violation) must not overlap. Otherwise the scale is folded: it compresses
-// long idle periods, so that it shows milliseconds and minutes side by side.
+// On a true scale, equal times have equal lengths. So the user sees how long a lease is compared with the pause that
+// outlasts it. A true scale is used if it hides nothing. Each section, each lease and each pause must be at least
+// leastVisible pixels wide. The clients' activity must fill at least leastFilled of the picture. The numbers of the
+// witness events, which show the violation, must not overlap. Otherwise, the scale is folded: it compresses long idle
+// periods, so that it can show milliseconds and minutes side by side.
 const (
 	leastVisible = 5.0 // in pixels; a narrower bar does not look like a bar
 	leastFilled  = 0.5 // as a share of the width

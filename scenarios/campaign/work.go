@@ -9,7 +9,7 @@ import (
 	"fmt"
 )
 
-// Work consists of jobs that do not depend on each other. It is the only way to perform jobs that can be divided: the
+// Work consists of jobs that do not depend on each other. All jobs that can be divided are performed in this way. The
 // same Work runs on the cores of this process or, if the crew has Hands, in other processes on any machines. R is the
 // result of a job. It is sent as JSON, which must restore exactly the same value.
 type Work[R any] struct {
@@ -18,21 +18,21 @@ type Work[R any] struct {
 	Size  int    // number of jobs; they are numbered from 0
 	// Start is called once for each worker of this process. The function that it returns performs a job.
 	Start func() func(job int) (R, error)
-	// Spec is sent to other processes as JSON. It says what the jobs are, in addition to the subject of the search.
+	// Spec describes the jobs to other processes, which already know the subject of the search. It is sent as JSON.
 	Spec    any
 	Portion int // number of jobs that another process gets at a time; 0: one
 	// Fits, if set, reports whether a result that another process has sent can be the result of the job.
 	Fits func(job int, r R) bool
-	// Lost, if set, returns the result of a job that was lost, for example because it crashed its workers. Without it,
-	// a lost job is an error.
+	// Lost returns the result of a job that was lost, for example because it crashed its workers. If Lost is nil, a
+	// lost job is an error.
 	Lost func(why string) R
-	// AnyOrder passes the results of other processes on as soon as they arrive. Without it, they are passed on in the
-	// order of the jobs.
+	// AnyOrder passes on the results of other processes as soon as they arrive. If it is not set, they are passed on in
+	// the order of the jobs.
 	AnyOrder bool
 }
 
-// Do performs the jobs and passes each result to the function take, on the caller's goroutine. done is the number of
-// results passed on. Do stops early when ctx is done, which is not an error, or at the first error of a job or of take.
+// Do performs the jobs and passes each result to take, on the caller's goroutine. done is the number of results passed
+// on. Do stops early at the first error of a job or of take, or when ctx is done, which is not an error.
 func (w *Work[R]) Do(ctx context.Context, c Crew, take func(job int, r R) error) (done int, err error) {
 	if c.Hands == nil {
 		return InOrder(ctx, c.Workers, w.Size, w.Start, func(job int, r R) error {
@@ -115,15 +115,15 @@ func strictly(text []byte, v any) error {
 	return d.Decode(v)
 }
 
-// Jobs are the jobs of a Work in another process.
+// Jobs describes the jobs of a Work to the process that performs them for another process.
 type Jobs struct {
 	Size int
-	// Do performs a job and returns its result. If ctx is done, the result does not matter.
+	// Do performs a job and returns its result. If ctx is done, the result is ignored.
 	Do func(ctx context.Context, job int) (any, error)
 }
 
-// NewWorker returns a Worker that performs the jobs of any Work of one search. open returns the jobs of a stage, given
-// its name, and a function that decodes its Spec.
+// NewWorker returns a Worker that performs the jobs of every Work in a search. Given the name of a stage and a function
+// that decodes the stage's Spec, open returns the stage's jobs.
 func NewWorker(open func(stage string, spec func(any) error) (Jobs, error)) Worker {
 	return &worker{open: open}
 }

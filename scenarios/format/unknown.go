@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// mostMeant is the maximum number of keys that are suggested instead of an unknown key. If more keys are similar, all
-// keys are listed.
+// mostMeant is the maximum number of keys to suggest in place of an unknown key. If more keys are similar, all keys are
+// listed.
 const mostMeant = 8
 
 // unknown reports that a mapping has no such key. It suggests similar keys. If none is similar, it lists all keys.
@@ -47,8 +47,8 @@ func (r *Reader) suggest(place Place, problem string, meant []string, all string
 	r.Problem(place, near, "%s", problem)
 }
 
-// otherMappings returns the mappings that accept a key, except the mapping in which the key was found. That mapping is
-// left out even if it accepts the key in other files (for example, in a lock with another protocol).
+// otherMappings returns the other mappings that accept a key that was found in the mapping here. It omits that mapping
+// even if the mapping accepts the key in some files (for example, in a lock with another protocol).
 func (r *Reader) otherMappings(key, here string) (places []string) {
 	if r.Elsewhere == nil {
 		return nil
@@ -96,9 +96,9 @@ func (r *Reader) noMapping(n ast.Node, name, example string, words []string) {
 	r.Problem(StartOf(n), nearest.Word(text, words), "%s needs a mapping%s, found %s", name, what, describe(n))
 }
 
-// example returns a short mapping as it could be written in the file. It contains the required keys or, if there are
-// none, the key that best shows what the mapping is for. If one of these keys accepts the value that was found in place
-// of the mapping, the example uses that value.
+// example returns a short mapping as it could be written in the file. It contains the required keys. If there are none,
+// it contains the key that best shows what the mapping is for. If one of these keys accepts the value that was found in
+// place of the mapping, the example uses that value.
 func (r *Reader) example(n ast.Node, known []Field) string {
 	keys := slices.DeleteFunc(slices.Clone(known), func(k Field) bool { return k.Sample == "" || k.Instead != "" })
 	slices.SortStableFunc(keys, func(a, b Field) int { return rank(a) - rank(b) })

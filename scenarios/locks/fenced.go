@@ -59,8 +59,8 @@ var readTokenKey = format.Choice("read-token", func(c *fencedConfig) *tokenRead 
 		"when the counter may already contain a later holder's token (Redisson's fenced lock)",
 	format.Options(tokenInStep, tokenLater)...)
 
-// sameKey explains a conflict between two locks: lock a uses the given key for the given purpose, and the key is also
-// the name of lock b. If the name of lock b is different, sameKey returns "".
+// sameKey describes the conflict that arises if lock a uses key for the given purpose and lock b has that key as its
+// name. If lock b has a different name, sameKey returns "".
 func sameKey(a, b history.Lock, key, purpose string) string {
 	if string(b) != key {
 		return ""

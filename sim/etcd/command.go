@@ -11,8 +11,8 @@ type command interface {
 	// apply executes the command. It returns the response message of the method that proposed the command.
 	apply(s *server, m *raft.Member, w *write) (message []byte, err error)
 	name() string
-	// details returns words that distinguish the command from others with the same name, so that its messages get
-	// random delays of their own.
+	// details returns words that distinguish the command from others with the same name, so that its messages get their
+	// own random delays.
 	details() []string
 }
 

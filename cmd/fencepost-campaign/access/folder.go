@@ -18,7 +18,7 @@ import (
 const FileName = "access.json"
 
 // Folder is a folder that belongs to this user and that nobody else can read or write. Its files are opened relative to
-// the open folder, so a change of its path in the meantime has no effect.
+// the open folder, so nobody can redirect access by replacing the folder at its path.
 type Folder struct {
 	*os.Root
 	path string
@@ -96,7 +96,7 @@ func private(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// mostBytes is the maximum size, in bytes, of the files that are read.
+// mostBytes is the maximum size, in bytes, of a file to be read.
 const mostBytes = 1 << 20
 
 // Read reads a file in the folder. The error is fs.ErrNotExist if the file does not exist. Read also fails if other
@@ -160,8 +160,8 @@ func (f *Folder) Write(name string, text []byte) error {
 	return nil
 }
 
-// Server reads the file that says how to reach the server of the folder. The error is fs.ErrNotExist if the folder has
-// no such file. Otherwise it says what is wrong with the file.
+// Server reads the file that says how to reach the server of the folder. The error is fs.ErrNotExist if there is no
+// such file. Any other error says what is wrong with the file.
 func (f *Folder) Server() (*Server, error) {
 	text, err := f.Read(FileName)
 	if err != nil {
@@ -184,8 +184,8 @@ func (f *Folder) Server() (*Server, error) {
 // leastToken is the minimum length of an embedded server's token, in characters.
 const leastToken = 26
 
-// local returns an error unless every URL has the scheme tls, no user, and a host on the loopback interface. Other
-// hosts are also allowed if the user specified the address on which the server listens.
+// local returns an error unless every URL has the scheme tls, no user, and a host on the loopback interface. If the
+// user chose the address on which the server listens, other hosts are also allowed.
 func (a *Server) local() error {
 	all, err := a.urls()
 	if err != nil {

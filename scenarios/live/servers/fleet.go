@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// lockServers is a set of real servers. They are launched when the first of them is requested. By then, the run has
-// checked whether the faults of the plan can be injected into them.
+// lockServers is a set of real servers. They are launched when the first of them is requested. Before that, the run
+// checks whether the faults of the plan can be injected into them.
 type lockServers struct {
 	plan   []nemesis.Fault
 	can    func(nemesis.Fault) error
