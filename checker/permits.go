@@ -8,15 +8,15 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// A semaphore is a lock with several permits. It has the laws of a mutex, but for more holders: there must never be
-// more validity windows (lease-exclusion) or critical sections (mutual-exclusion) at once than permits. A breach of a
-// semaphore with n permits is a crowd: n+1 spans of different grants that all contain a common instant.
+// A semaphore is a lock with several permits. It obeys the laws of a mutex, except that it can have more holders: there
+// must never be more validity windows (lease-exclusion) or critical sections (mutual-exclusion) at once than permits. A
+// breach of a semaphore with n permits is a crowd: n+1 spans of different grants that all contain a common instant.
 
 // fewAsked says that exclusion is unchecked because a semaphore never had more requests at once than permits.
 const fewAsked = "No lock was requested more often than it has permits."
 
-// neverTogether says, for the explanation of a law that holds, that there were never too many sections or windows at
-// once.
+// neverTogether says that there were never too many sections or windows at once. It is part of the explanation of a law
+// that holds.
 func (t *judge) neverTogether() string {
 	if n := t.Permits(); n > 1 {
 		return fmt.Sprintf("never more than %d of the same lock at once", n)
@@ -24,7 +24,7 @@ func (t *judge) neverTogether() string {
 	return "no two of the same lock overlapped"
 }
 
-// crowdOf returns the clash that consists of the spans at the given indexes, which are ascending.
+// crowdOf returns the clash that consists of the spans at the given indexes, which must be in ascending order.
 func crowdOf(law Law, lock int32, spans []trace.Span, group []int) clash {
 	last := len(group) - 1
 	c := clash{law: law, lock: lock, first: spans[group[0]], then: spans[group[last]]}
@@ -41,9 +41,10 @@ func (c *clash) members() []trace.Span {
 }
 
 // decisivePair finds the two grants in a clash of leases that show its cause. It returns them with the cause and the
-// records that show it. In a clash of several grants, the keys of all holders but one may legitimately exist at once,
-// so two such keys prove nothing. decisivePair therefore takes the first pair in which one key was already gone when
-// the other was set. If there is no such pair, the cause is that the servers granted more permits than there are.
+// records that show it. In a clash of several grants, the keys of all but one of the holders may legitimately exist at
+// once, so two such keys prove nothing. Therefore, decisivePair chooses the first pair in which one key was already
+// gone when the other was set. If there is no such pair, the cause is that the servers granted more permits than there
+// are.
 func (t *judge) decisivePair(c *clash) (pair clash, cause Cause, records []record) {
 	pair = clash{law: c.law, lock: c.lock, first: c.first, then: c.then}
 	cause, records = t.decideOne(&pair)
@@ -63,9 +64,9 @@ func (t *judge) decisivePair(c *clash) (pair clash, cause Cause, records []recor
 	return pair, cause, records
 }
 
-// decideOne is like decide, but for two of the grants of a clash. If a clash has more than two grants, a key that
-// disappeared only after the key of the other grant was set explains nothing: both keys existed when the permit was
-// granted, even if its holder received the grant later.
+// decideOne is like decide, but for only two of the grants of a clash. If the clash has more than two grants, and one
+// of the two keys disappeared only after the other was set, the disappearance explains nothing: both keys existed when
+// the permit was granted, even if the holder received the grant later.
 func (t *judge) decideOne(c *clash) (Cause, []record) {
 	cause, records := t.decide(c)
 	if n := len(records); n > 0 && t.Permits() > 1 {
@@ -78,10 +79,10 @@ func (t *judge) decideOne(c *clash) (Cause, []record) {
 	return cause, records
 }
 
-// byTaker reports whether a client, and not the server, decided that a key had expired. The key disappeared at the
-// given position. It must be a member of a set, since servers never remove members by themselves. No fault may have
-// changed the server's clock. In addition, either the record names the client's clock, or a fault changed a client's
-// clock.
+// byTaker reports whether a client, rather than the server, decided that the key that disappeared at position gone had
+// expired. The key must be a member of a set, since servers never remove members by themselves. No fault may have
+// changed the server's clock. In addition, either the record must name the client's clock, or a fault must have changed
+// a client's clock.
 func (t *judge) byTaker(gone int) bool {
 	e := &t.History.Events[gone]
 	if e.Member == "" || t.clockStruck(gone) {
@@ -92,8 +93,7 @@ func (t *judge) byTaker(gone int) bool {
 	}) != nil
 }
 
-// clockStruck reports whether a fault had changed the clock of a server before the server made the record at the given
-// position.
+// clockStruck reports whether a fault had changed the clock of the server that made the record at the given position.
 func (t *judge) clockStruck(at int) bool {
 	server := t.History.Events[at].Process
 	return t.LastFault(at, func(f *trace.Fault) bool { return f.Does.IsClock() && f.Strikes(server) }) != nil
@@ -154,8 +154,8 @@ func (s *situation) advice() []advice {
 	return append(slices.Clone(semaphores[s.cause.Kind]), slices.DeleteFunc(slices.Clone(list), guard)...)
 }
 
-// semaphores holds the advice that is only for locks with several permits. Fencing tokens are not included: they cannot
-// guard the data of a semaphore, since a later holder does not supersede an earlier one.
+// semaphores contains the advice that applies only to locks with several permits. There is no advice to use fencing
+// tokens: they cannot guard the data of a semaphore, since a later holder does not supersede an earlier one.
 var semaphores = map[CauseKind][]advice{
 	GrantedTwice: {
 		// the server counts all permits with the same owner value as one permit
@@ -178,8 +178,8 @@ var limitedResource = advice{text: "Let the protected resource itself limit how 
 const byServersClock = "Decide whether a permit has expired by the server's clock, which a script can read, " +
 	"and not by the clock of the client that asks."
 
-// earlyByTaker is the advice for locks whose keys are members of a set. It applies if a client whose clock was wrong
-// removed a member too early.
+// earlyByTaker is the advice for locks whose keys are members of a set. It applies if a client removed a member too
+// early because the client's clock was wrong.
 var earlyByTaker = advice{text: byServersClock, unless: history.RelativeExpiry, only: anyRedis,
 	when: ofDetail(ClientClock)}
 

@@ -6,8 +6,8 @@ import (
 )
 
 // ClientPause is the kind of fault in which an operator uses CLIENT PAUSE: a Redis node stops answering clients for a
-// while. Its replication and clocks continue. If a client closes its connection in the meantime, its request is not
-// executed. ClientPause is drawn only if a mix asks for it.
+// while. Its replication and its clocks keep running. If a client closes its connection in the meantime, its request is
+// not executed. ClientPause is drawn only if a mix asks for it.
 var ClientPause = register(definition{
 	words: history.ClientPause,
 	parts: []part{words("on"), target, words("for"), lasting, trigger},

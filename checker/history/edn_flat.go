@@ -4,9 +4,9 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// flat parses an operation that has only whole numbers, keywords, nil and vectors of these as values. Nearly all
-// operations are like this. flat takes a fraction of the EDN library's time. It reports whether it succeeded. If not,
-// op is undefined and the library must parse the text.
+// flat parses an operation whose values are whole numbers, keywords, nil, or vectors of these. Nearly all operations
+// are like this. flat is many times faster than the EDN library. It reports whether it succeeded. If it did not, op is
+// undefined and the library must parse the text.
 func (op *operation) flat(text []byte) bool {
 	in := words{rest: text}
 	if !in.take('{') {

@@ -21,8 +21,8 @@ type Update struct {
 }
 
 // updateStep is the step function of a register. It needs no special case for an optional update that never took
-// effect. The Return of such an update is Forever, so an order can put it last, where its effect is never read. If the
-// current value is not the value that such an update read, the step leaves it unchanged.
+// effect: since its Return is Forever, it can be last in an order, where its effect is never read. If the current value
+// is not the one that the update read, the step leaves it unchanged.
 func updateStep(value string, u *Update) (string, bool) {
 	switch {
 	case u.Blind || value == u.Read:
@@ -33,7 +33,7 @@ func updateStep(value string, u *Update) (string, bool) {
 	return value, false
 }
 
-// Register checks whether the updates of one datum are atomic: whether there is an order in which each update finds the
+// Register checks whether the updates of one datum are atomic. There must be an order in which each update finds the
 // value that it read, starting from initial.
 func Register(initial string, updates []Update) Answer {
 	if explained(initial, updates) {
@@ -43,8 +43,8 @@ func Register(initial string, updates []Update) Answer {
 	return b.answer(porcupine.CheckOperations(model(initial, updateStep, &b), updateOperations(updates)))
 }
 
-// explained reports whether the updates are already in a possible order: each finds the value that it read. If so,
-// porcupine need not search for an order.
+// explained reports whether the updates are already in a possible order, in which each update finds the value that it
+// read. If so, porcupine need not search for an order.
 func explained(initial string, updates []Update) bool {
 	value, called, ok := initial, int64(math.MinInt64), true
 	for i := range updates {

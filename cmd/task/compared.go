@@ -27,7 +27,8 @@ func (j *Comparison) Prepare() error {
 	return j.Files.Spare(names...)
 }
 
-// Conclude writes the scenario behind each figure, so that "fencepost run" can repeat it, and reports the results.
+// Conclude writes the scenarios from which the figures were obtained, so that "fencepost run" can repeat them, and
+// reports the results.
 func (j *Comparison) Conclude(c *compare.Comparison) error {
 	for i := range c.Locks {
 		for _, f := range c.Locks[i].Scenarios() {

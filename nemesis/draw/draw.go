@@ -12,9 +12,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Generator draws faults for one run. Each fault is valid for the run, and its text parses to an equal fault. The same
-// seed (or the same bytes) gives the same faults in any process and on any machine. A Generator must not be used by two
-// goroutines at the same time.
+// Generator draws faults for one run. Each fault is valid for the run and survives being written as text and parsed
+// again. The same seed (or the same bytes) gives the same faults in any process and on any machine. A Generator must
+// not be used by two goroutines at the same time.
 type Generator struct {
 	mix     Mix
 	names   nemesis.Names
@@ -101,8 +101,8 @@ func (g *Generator) enable(c fuzz.Continue) {
 	}
 }
 
-// possible reports whether the exclusions permit any fault of the kind. It returns false only if a single exclusion
-// covers the whole kind; it does not notice if several exclusions cover it together.
+// possible reports whether the exclusions permit any fault of the kind. It returns true even if several exclusions
+// together rule out the kind, because it considers only exclusions of the whole kind.
 func (g *Generator) possible(k nemesis.Kind) bool {
 	return !slices.ContainsFunc(g.mix.Without,
 		func(x nemesis.Exclusion) bool { return x == nemesis.Exclusion{Kind: k} })
@@ -139,8 +139,8 @@ func (g *Generator) fuzzTrigger(t *nemesis.Trigger, c fuzz.Continue) {
 	}
 }
 
-// choosePasser draws the client that must pass the trigger's point. If the fault names a client, this client must
-// usually pass the point, and choosePasser draws another one only occasionally.
+// choosePasser chooses the client that must pass the trigger's point. If the fault already determines a client,
+// choosePasser usually keeps it, and only occasionally draws another one.
 func (g *Generator) choosePasser(f *nemesis.Fault, c fuzz.Continue) {
 	if f.Trigger.Point == "" {
 		return
@@ -213,10 +213,10 @@ func duration(c fuzz.Continue, s Span) time.Duration {
 	return time.Duration(doubling(c, int64(s.Min/time.Millisecond), int64(s.Max/time.Millisecond))) * time.Millisecond
 }
 
-// doubling draws a number from low to high; both must be at least 1. It divides the numbers into ranges, each of which
-// ends at twice its start. It chooses two ranges at random, takes the higher one, and chooses a number in it with equal
-// probability. So large numbers are more frequent. This is intended: faults that break locks usually outlast a lease.
-// Small numbers are also needed: they show whether something depends on a very small difference in time.
+// doubling draws a number from low to high, both of which must be at least 1. It divides the numbers into ranges, each
+// of which ends at twice its start. It chooses two ranges at random, takes the higher one, and draws a number from it
+// with equal probability. So large numbers are more frequent, because faults that break locks usually outlast a lease.
+// Small numbers also occur, because they show whether something depends on a very small difference in time.
 func doubling(c fuzz.Continue, low, high int64) int64 {
 	doublings := 0
 	for low<<doublings <= high {

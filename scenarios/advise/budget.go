@@ -7,7 +7,7 @@ import (
 
 // budget limits the processor time of a search. How much is tried in that time depends on the machine, so the report
 // says what was not tried. Changes are tried in a fixed order, and only the results before the first unfinished change
-// count. Therefore, equal amounts of work give equal results.
+// count. So the result depends only on how far the search got.
 type budget struct {
 	limit      time.Duration // 0: no limit
 	start      time.Duration

@@ -82,8 +82,8 @@ type electionEnd string
 
 const (
 	leavesRecord electionEnd = "off"
-	// The leader reads the record, removes the holder from it and writes it back, even if another client leads by then.
-	// It compares its identity with the holder that it saw earlier, not with the holder that it has just read
+	// The leader reads the record, removes the holder from it and writes it back, even if another client has become the
+	// leader. It compares its identity with the holder that it saw earlier, not with the holder that it has just read
 	// (client-go from v0.34 on).
 	clearsRecord electionEnd = "on"
 	// The leader writes the record only if the record still has the version that the leader knows (client-go v0.32).
@@ -113,7 +113,7 @@ type versionInWrite string
 
 const (
 	comparedVersion versionInWrite = "compared"
-	// an update includes no version; the API server refuses such an update for Lease objects, but not for ConfigMaps
+	// an update includes no version; the API server rejects such updates of Lease objects, but not of ConfigMaps
 	anyVersion versionInWrite = "any"
 )
 
@@ -146,8 +146,8 @@ var leaseObjectKeys = []format.Key[leaseObjectConfig]{
 		format.Options(comparedVersion, anyVersion)...),
 }
 
-// jitterFactor is the maximum random time that a candidate waits in addition to the retry period, as a multiple of that
-// period (leaderelection.JitterFactor).
+// A candidate waits for the retry period plus a random time. jitterFactor is the maximum of the random time as a
+// multiple of the period (leaderelection.JitterFactor).
 const jitterFactor = 1.2
 
 func jittered(period time.Duration) time.Duration {
@@ -165,7 +165,7 @@ func withoutLeaseObject() map[string]string {
 	return all
 }
 
-// refusedOfLeaseObject returns the combinations of settings that client-go refuses (NewLeaderElector).
+// refusedOfLeaseObject returns the combinations of settings that client-go rejects (NewLeaderElector).
 func refusedOfLeaseObject(c *Config, _ int) (list []Refusal) {
 	if c.Protocol != LeaseObject {
 		return nil

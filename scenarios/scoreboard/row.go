@@ -55,7 +55,7 @@ type Row struct {
 	OnlyReal bool          `yaml:"only-real"`
 	Explains []Explanation `yaml:"explains"`
 	Aimed    []Aimed       `yaml:"aimed"`
-	// Confirmed says what else was seen in real time on a real server, and with which command.
+	// Confirmed describes other observations in real time on a real server, and the commands with which they were made.
 	Confirmed string `yaml:"confirmed"`
 	Real      []Real `yaml:"real"`
 }
@@ -67,7 +67,7 @@ type Explanation struct {
 	Text  string      `yaml:"text"`
 }
 
-// Aimed is a fault that was written by hand, because it breaks a promise but seldom occurs in random schedules.
+// Aimed is a fault that was written by hand. It breaks a promise, but seldom occurs in random schedules.
 type Aimed struct {
 	Family string      `yaml:"family"` // the family in whose column the table shows the fault
 	Fault  string      `yaml:"fault"`

@@ -8,11 +8,11 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// With the code in this file, other processes can perform the runs of a sweep. The points of the grid do not depend on
-// each other, and neither do the sides of the grid that are bisected. One bisection is one job, because each of its
-// points depends on the points before.
+// This file lets other processes perform the runs of a sweep. The points of the grid do not depend on each other, and
+// neither do the sides of the grid that are bisected. One bisection is a single job, because each of its points depends
+// on the previous ones.
 
-// job is one job of a sweep. If B is nil, it performs the runs of the point A that are missing, up to the number Runs.
+// job is one job of a sweep. If B is nil, the job performs the missing runs of the point A, up to Runs in all.
 // Otherwise it bisects the side between the points A and B, which differ on the axis with the index Axis.
 type job struct {
 	A, B *Point
@@ -50,7 +50,7 @@ func (b *Subject) NewWorker(o Options) (campaign.Worker, error) {
 	}), nil
 }
 
-// has reports whether a job, which another process has sent, can be a job of the sweep.
+// has reports whether a job received from another process can be a job of the sweep.
 func (o *Options) has(j *job) bool {
 	on := func(p *Point) bool { return len(p.Levels) == len(o.Axes) }
 	return j.A != nil && on(j.A) && j.Runs >= 0 && j.Runs <= o.Sure &&
@@ -81,8 +81,8 @@ func (w *sweeper) do(j *job) (o outcome, err error) {
 	return o, err
 }
 
-// perform performs the jobs and passes their results to the function take, in order. round, counted from 0,
-// distinguishes lists of jobs with the same name.
+// perform performs the jobs and passes their results to take, in order. round, counted from 0, tells lists of jobs with
+// the same name apart.
 func (s *Sweep) perform(ctx context.Context, what string, round int, jobs []job, take func(i int, o outcome) error) (
 	done int, err error) {
 	work := campaign.Work[outcome]{Name: what, Stage: fmt.Sprintf("%s, round %d", what, round+1), Size: len(jobs),
@@ -94,7 +94,7 @@ func (s *Sweep) perform(ctx context.Context, what string, round int, jobs []job,
 	return work.Do(ctx, s.Crew, take)
 }
 
-// fits reports whether an outcome, which another process has sent, can be the outcome of a job.
+// fits reports whether an outcome received from another process can be the outcome of a job.
 func (s *Sweep) fits(j *job, o outcome) bool {
 	if j.B == nil {
 		return len(o.Points) == 1 && o.Points[0] != nil && slices.Equal(o.Points[0].Levels, j.A.Levels)

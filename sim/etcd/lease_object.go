@@ -69,7 +69,7 @@ func (s *server) term(key string) term {
 	return term{ReadLeaseObject(k.Value).Spec.HolderIdentity, k.owner, k.due}
 }
 
-// guarded reports whether the write happens only if the key still has the version that the client has read.
+// guarded reports whether the write has an effect only if the key still has the version that the client has read.
 func (w *write) guarded(key string) bool {
 	return w.txn != nil && slices.ContainsFunc(w.txn.Conditions, func(c Compare) bool {
 		return c.Key == key && c.Rel == '=' && c.Target == "MOD"
@@ -79,9 +79,9 @@ func (w *write) guarded(key string) bool {
 // recordTerm records how a write to a Lease object changes the leader. previous is the term before the write.
 //
 // If the leader renews its term, the key is recorded as extended. If the object no longer has a holder, the key is
-// recorded as deleted. If a new holder has compared the version, it has seen the lease end by its own clock, so the key
-// is recorded as expired. If the new holder has not compared the version, the key is recorded as overwritten, unless
-// the lease had already ended. If the same client now leads under a new attempt, it has abandoned its earlier term.
+// recorded as deleted. There are two cases for a new holder. If it compared the version, it saw the lease end by its
+// own clock, so the key is recorded as expired. Otherwise, the key is recorded as overwritten, unless the lease had
+// already ended. If the same client now leads under a new attempt, it has abandoned its earlier term.
 func (s *server) recordTerm(m *raft.Member, k *keyValue, previous term, w *write) {
 	spec, by := ReadLeaseObject(k.Value).Spec, k.owner
 	k.due = m.Due(time.Duration(spec.LeaseDurationSeconds) * time.Second)

@@ -178,8 +178,9 @@ func (n *Node) publish(kind int, name, message string) (receivers int64) {
 	return receivers
 }
 
-// pushTo sends a push message, which consists of the given words, to several connections at the end of the current turn
-// of the event loop. The delay of the push depends on channel and message. pushTo returns the number of connections.
+// pushTo sends a push message to several connections at the end of the current turn of the event loop. words is the
+// content of the message. The delay of the push depends on channel and message. pushTo returns the number of
+// connections.
 func (n *Node) pushTo(conns []uint64, channel, message string, words ...string) int64 {
 	key := n.second().Text(channel).Text(message).Text(words[0])
 	for _, id := range conns {
@@ -193,8 +194,8 @@ func (n *Node) pushTo(conns []uint64, channel, message string, words ...string) 
 	return int64(len(conns))
 }
 
-// push sends a push to a connection at the end of the current turn of the event loop. w must contain the bytes of all
-// replies and pushes that are held back until then (heldBytes), followed by the bytes of the push.
+// push sends a push to a connection at the end of the current turn of the event loop. w must contain heldBytes, which
+// are all replies and pushes held back until then, followed by the bytes of the push.
 func (n *Node) push(conn uint64, key sim.Key, w resp.Writer) {
 	n.held = append(n.held, heldReply{conn: conn, key: key, from: len(n.heldBytes), end: len(w.Out)})
 	n.heldBytes = w.Out

@@ -1,9 +1,9 @@
-// Package traced runs unmodified programs of the host, in any language, in virtual time. It knows nothing about locks,
-// servers or simulated worlds.
+// Package traced runs unmodified programs of the host, written in any language, in virtual time. It knows nothing about
+// locks, servers or simulated worlds.
 //
-// A [Machine] traces the processes that it starts (ptrace, with a seccomp filter). Of all their threads, only one runs
-// at a time, until it blocks. When all threads are blocked, time advances to the next deadline. Runs with equal seeds
-// are equal, unless a program depends on something in the host that the machine does not control. Two runs are compared
+// A [Machine] traces the processes that it starts (ptrace, with a seccomp filter). Only one of their threads runs at a
+// time, until it blocks. When all threads are blocked, time advances to the next deadline. Runs with the same seed are
+// identical, unless a program depends on something in the host that the machine does not control. Two runs are compared
 // by their sequences of [Call].
 //
 // # What a process sees
@@ -11,13 +11,13 @@
 //   - Its clocks are virtual: the functions of the vDSO read a page that the machine fills, rdtsc is trapped, and
 //     sleeps, timeouts and timers (setitimer, timer_create, timerfd) end in virtual time. Each reading of a clock and
 //     each modeled system call takes a microsecond. If a program makes more than 50,000 calls within ten seconds, each
-//     further one takes 100 microseconds. After 200,000 calls in all, only 5,000 calls within ten seconds take a
-//     microsecond, and each further one takes two milliseconds.
+//     further call takes 100 microseconds. After 200,000 calls in all, only 5,000 calls within ten seconds take a
+//     microsecond, and each further call takes two milliseconds.
 //   - The machine holds the other end of each TCP connection. A [Network] decides what happens to the bytes, and when.
 //   - The kernel's random numbers, the process and thread IDs, and the number of CPUs are seeded or fixed.
 //   - Files can be read. Writes fail with EROFS, except in the scratch folder. Files in /dev/shm are kept in memory,
 //     and only the program and its processes see them.
-//   - UDP, listening sockets and other kinds of sockets are refused, as if by a firewall.
+//   - UDP, listening sockets and other kinds of sockets are rejected, as if by a firewall.
 //
 // A system call that is neither modeled nor known to be harmless never reaches the kernel. It ends the run with an
 // error that names it.

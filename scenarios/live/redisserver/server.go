@@ -39,8 +39,8 @@ var _ interface {
 	sim.Pauser
 } = (*Server)(nil)
 
-// Start starts the server. The first time, its process has already been started by the fleet; later, Start starts a new
-// process. Requests wait if they arrive before the process is ready, as if the operating system had kept the server's
+// Start starts the server. On the first call, the fleet has already started its process. Later calls start a new
+// process. Requests that arrive before the process is ready wait, as if the operating system had kept the server's
 // socket open.
 func (s *Server) Start(h sim.Host) {
 	x := &life{Life: s.Begin(h), s: s, more: make(chan struct{}, 1), links: map[uint64]*link{}}
@@ -81,12 +81,12 @@ type request struct {
 	attempt history.Attempt
 	sent    history.Time
 	args    []string
-	// commands contains the commands that the request carries out: args itself or, if args is EXEC, the commands of the
+	// commands contains the commands that the request executes: args itself or, if args is EXEC, the commands of the
 	// transaction.
 	commands [][]string
 }
 
-// Serve passes a request to the process. The process carries it out after all earlier requests.
+// Serve passes a request to the process, which executes it after all earlier requests.
 func (s *Server) Serve(r *sim.Incoming) {
 	if s.sentinel.serves(r) {
 		return
@@ -141,8 +141,8 @@ func (s *Server) touchedDue(said []notice, keys []store.Key) {
 	s.arm()
 }
 
-// observed records the effects of a request. If r is nil, no request has caused the effects. If err is set, reading the
-// effects failed, and the next comparison of all keys with the records will find them.
+// observed records the effects of a request, or effects without a request if r is nil. If err is set, the effects could
+// not be read. The next comparison of all keys with the records then finds them.
 func (s *Server) observed(r *request, said []notice, keys []store.Key, err error) {
 	if r == nil {
 		r = &request{}

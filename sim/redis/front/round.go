@@ -15,7 +15,7 @@ import (
 // request of the same kind has acquired one of the lock's keys.
 type round []*request
 
-// request is a request that a client has sent while it was requesting a lock.
+// request is a request that a client sends while it tries to acquire a lock.
 type request struct {
 	at       place
 	args     []string
@@ -24,8 +24,8 @@ type request struct {
 	took     bool // the request has acquired a key of the lock
 }
 
-// place identifies a request by its server, its kind and its key. A try sends each place at most one request that is
-// answered without an error, so another request to that place belongs to a new try.
+// place says where a request goes: to which server, with which kind of command, and for which key. In one try, a client
+// sends no further request to a place that has answered without an error. So such a request belongs to a new try.
 type place struct {
 	server sim.ProcessID
 	kind   string // name of the command, or hash of the script
@@ -57,9 +57,9 @@ func kindOf(args []string) (kind, key string) {
 	return kind, key
 }
 
-// markAcquired marks the request that has acquired a key of the lock. e is the record of the acquired key. If the
-// client has sent several requests to the same server at the same time, markAcquired marks the last of them: a
-// transaction acquires its keys when its EXEC is executed.
+// markAcquired marks the request that acquired a key of the lock. e is the record of the key. If the client sent
+// several requests to the same server at the same time, markAcquired marks the last of them, because a transaction
+// acquires its keys when its EXEC is executed.
 func (r round) markAcquired(e *history.Event) {
 	for _, q := range slices.Backward(r) {
 		if q.at.server == e.Process && q.sent == e.Sent {
@@ -80,8 +80,8 @@ func (r round) answered(to *sim.Incoming, reply []byte) {
 }
 
 // acquired returns the time at which the first request of the last try was sent, and the servers that granted the lock
-// in that try. If no key was acquired, it returns the time start and no servers. If no reply granted the lock, it
-// returns the servers whose replies were lost, because the client must then have found its key on them.
+// in that try. If no key was acquired, it returns start and no servers. If no reply granted the lock, it returns the
+// servers whose replies were lost, because the client must then have found its key on them.
 func (r round) acquired(start sim.Time) (since sim.Time, granted []sim.ProcessID) {
 	try := r.lastRound()
 	since = start
@@ -101,8 +101,8 @@ func (r round) acquired(start sim.Time) (since sim.Time, granted []sim.ProcessID
 	return since, granted
 }
 
-// lastRound returns the requests of the client's last try. If a request got an error or no answer and is sent again,
-// this does not begin a new try.
+// lastRound returns the requests of the client's last try. A request that is repeated because of an error or a missing
+// answer belongs to the same try.
 func (r round) lastRound() (try round) {
 	asks := map[string]bool{}
 	for _, q := range r {
