@@ -97,8 +97,7 @@ func (t *task) yield() {
 	t.alive()
 }
 
-// alive unwinds the task if its process has crashed. It does so even if the task's code has recovered from an earlier
-// unwinding.
+// alive unwinds the task if its process has crashed, even if the task's code has recovered from an earlier unwinding.
 func (t *task) alive() {
 	if t.p.down {
 		panic(killed{})
@@ -114,7 +113,7 @@ func (t *task) proceed() {
 	}
 }
 
-// sleepFor schedules the timeout of the current wait. With Forever, the wait has no timeout.
+// sleepFor schedules the timeout of the current wait. If d is Forever, the wait has no timeout.
 func (t *task) sleepFor(d time.Duration) {
 	if d == Forever {
 		t.woken = false

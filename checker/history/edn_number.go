@@ -9,7 +9,7 @@ import (
 )
 
 // wholeNumber converts an EDN value that must be a whole number of 64 bits. It accepts every form that EDN allows: 1,
-// +1 and 1N, but also 1M, 1.0 and 1e3. It refuses a floating-point number that may have been rounded.
+// +1 and 1N, but also 1M, 1.0 and 1e3. It rejects a floating-point number that may have been rounded.
 func wholeNumber[T ~int | ~int64](key string, v any) (T, error) {
 	const exact = 1 << 53 // up to this number, a float64 represents every whole number exactly
 	n := new(big.Int)
@@ -52,9 +52,9 @@ func isNumber(v any) bool {
 	return false
 }
 
-// numberText returns a number as text. Two numbers have the same text if and only if they are equal by Clojure's =.
+// numberText formats a number so that two numbers have the same text if and only if they are equal by Clojure's =.
 // Numbers of different kinds, such as 1, 1.0 and 1M, are not equal. ok is false if v is not a number. It is also false
-// for a float64 other than zero, whose usual EDN text already has this property.
+// for any float64 except zero, because its usual EDN text already has this property.
 func numberText(v any) (text string, ok bool) {
 	switch v := v.(type) {
 	case int64:
@@ -80,7 +80,7 @@ var (
 	ratio      = regexp.MustCompile(`^[+-]?[0-9]+/[0-9]+$`)
 )
 
-// badNumber finds the first number in a text that is not valid EDN or does not fit its type, and says what is wrong
+// badNumber finds the first number in EDN text that is not valid EDN or does not fit its type, and says what is wrong
 // with it. It returns "" if there is no such number.
 func badNumber(text []byte) string {
 	for i := 0; i < len(text); {

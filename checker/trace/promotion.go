@@ -2,13 +2,13 @@ package trace
 
 import "github.com/fencepost-sim/fencepost/checker/history"
 
-// Promotion is a failover in which the replica New replaces the master Old. The replica takes over the master's keys,
-// and its own keys from an earlier time as master are dropped. If the replica lacks some of the master's keys, later
-// records say that these were lost.
+// Promotion is a failover in which the replica New replaces the master Old. The replica takes over the master's keys.
+// If the replica was once a master itself, the keys that it had at that time are dropped. If the replica lacks some of
+// the master's keys, later records say that these were lost.
 type Promotion struct{ Old, New history.Process }
 
-// PromotionBy returns the promotion that a fault causes. ok is false if it causes none. does is the fault's effect; f
-// may be nil.
+// PromotionBy returns the promotion caused by fault f, whose effect is does. ok is false if the fault causes no
+// promotion. f may be nil.
 func PromotionBy(does history.Effect, f *history.Fault) (p Promotion, ok bool) {
 	if does != history.Promotes || f == nil || len(f.On) == 0 || len(f.To) == 0 {
 		return p, false
@@ -16,8 +16,7 @@ func PromotionBy(does history.Effect, f *history.Fault) (p Promotion, ok bool) {
 	return Promotion{f.On[0], f.To[0]}, true
 }
 
-// Moved returns the server that holds, after the promotion, the keys that a server held before. kept is false if these
-// keys are dropped.
+// Moved returns the server that has a server's keys after the promotion. kept is false if these keys are dropped.
 func (p Promotion) Moved(server history.Process) (now history.Process, kept bool) {
 	switch server {
 	case p.New:

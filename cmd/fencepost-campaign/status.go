@@ -236,8 +236,8 @@ func (s *status) findings() document.Table {
 	return t
 }
 
-// group returns the title of the group to which a finding belongs, or "" if all findings are of one entry, such as a
-// scenario.
+// group returns the title of the group to which a finding belongs. It returns "" if all findings belong to the same
+// entry, such as a scenario.
 func (s *status) group(f finding) string {
 	if slices.ContainsFunc(s.Findings, func(g finding) bool { return g.Entry != f.Entry }) {
 		return f.Entry

@@ -140,8 +140,8 @@ name.`,
 	return c
 }
 
-// sectionsLike returns the scenarios of the catalog that match the pattern, grouped by section. Without a pattern it
-// returns all. It is an error if nothing matches.
+// sectionsLike returns the scenarios of the catalog that match the pattern, grouped by section. If there is no pattern,
+// it returns all scenarios. If nothing matches, it returns an error.
 func sectionsLike(patterns []string) (list listing, err error) {
 	pattern := strings.ToLower(strings.Join(patterns, ""))
 	if _, err := path.Match(pattern, ""); err != nil {
@@ -172,8 +172,8 @@ func sectionsLike(patterns []string) (list listing, err error) {
 	return list, nil
 }
 
-// searched lists the words that can be suggested for a misspelled pattern: the names of scenarios, and all words in the
-// texts that "fencepost list" searches.
+// searched lists the words that can be suggested for a misspelled pattern: the names of scenarios, and all words that
+// "fencepost list" searches.
 func searched() []string {
 	words := scenarios.Names()
 	for _, section := range scenarios.Sections {
@@ -190,7 +190,7 @@ func searched() []string {
 	return words
 }
 
-// searchedIn returns the texts of a scenario in which "fencepost list" searches for a pattern.
+// searchedIn returns the parts of a scenario that "fencepost list" searches for a pattern.
 func searchedIn(section string, s *scenarios.Scenario) []string {
 	return append([]string{s.Name, section, s.Summary}, expectations(s)...)
 }

@@ -18,7 +18,8 @@ const (
 	bazelIndex  = "TEST_SHARD_INDEX" // counts from 0 (Bazel's test encyclopedia)
 	bazelTotal  = "TEST_TOTAL_SHARDS"
 	bazelStatus = "TEST_SHARD_STATUS_FILE"
-	// index of the share in an Indexed Job of Kubernetes, counted from 0; no variable contains the number of shares
+	// index of the share in an Indexed Job of Kubernetes, counted from 0; Kubernetes does not say how many shares there
+	// are
 	jobIndex = "JOB_COMPLETION_INDEX"
 )
 

@@ -1,7 +1,7 @@
 // Package shrink makes a failing plan small: it removes and simplifies faults as long as the plan still fails.
 //
 // Goals: no remaining fault can be removed or replaced by a simpler one without the failure going away or becoming
-// rarer. The plan uses round numbers, as a person would. Equal inputs give equal results.
+// rarer. The plan uses round numbers, as a person would. The result depends only on the inputs.
 //
 // Non-goals: this package does not decide whether a plan fails; the caller does. It does not reduce the clients, cycles
 // or servers of a scenario.
@@ -17,20 +17,19 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// OtherSeeds is the number of additional seeds to try before a fault is kept: seeds 1 to 16. Often a fault seems
-// necessary only because, under the plan's own seed, messages happen to arrive in a different order if the fault is
-// removed.
+// OtherSeeds is the number of additional seeds to try before a fault is kept: seeds 1 to 16. A fault may seem necessary
+// under the plan's own seed only because its removal happens to change the order in which messages arrive.
 const OtherSeeds = 16
 
 // Shrink makes a failing plan small. The result has two properties. If any fault is removed, the failure goes away
 // under the plan's own seed and under each of the OtherSeeds. If any fault is replaced by one that Simpler lists for
 // it, the failure goes away or becomes rarer, which means that fewer of the OtherSeeds show it. So the result contains
-// nothing unnecessary, and relies on a lucky seed as little as possible.
+// nothing unnecessary, and depends on a lucky seed as little as possible.
 //
 // fails reports whether a plan fails in the intended way. It must give the same answer for the same plan, and is called
-// twice for many plans. To stop the search, the caller may let fails return false for all further plans. Shrink then
-// returns soon, with the smallest failing plan that it knows. p must fail and must be valid for a run with the known
-// processes. Every plan that Shrink tries is valid for this run, too.
+// twice for many plans. The caller may stop the search by letting fails return false for all further plans. Shrink then
+// soon returns the smallest failing plan that it knows. p must fail and must be valid for a run with the known
+// processes. Every plan that Shrink tries is also valid for this run.
 func Shrink(p nemesis.Plan, known nemesis.Names, fails func(nemesis.Plan) bool) nemesis.Plan {
 	s := shrinker{known, func(p nemesis.Plan) bool { return p.Validate(known) == nil && fails(p) }}
 	for again := true; again; {
@@ -79,8 +78,8 @@ func reduceUnderOwnSeed(p nemesis.Plan, fails func(nemesis.Plan) bool) nemesis.P
 	return p
 }
 
-// reduceUnderOthers looks for a smaller plan that fails under any of the seeds. It tries plans without faults, with a
-// single fault, and with one fault fewer.
+// reduceUnderOthers looks for a smaller plan that fails under at least one of the seeds. It tries plans without faults,
+// with a single fault, and with one fault fewer.
 func reduceUnderOthers(p nemesis.Plan, fails func(nemesis.Plan) bool) (fewer nemesis.Plan, found bool) {
 	n := len(p.Faults)
 	if n == 0 {
@@ -207,8 +206,8 @@ func swaps(p nemesis.Plan, known nemesis.Names) []pair {
 	return list
 }
 
-// tidy sorts the faults in the order in which they probably strike. It keeps the old order if the failure would go away
-// or become rarer.
+// tidy sorts the faults in the order in which they probably strike. It keeps the old order if sorting makes the failure
+// go away or become rarer.
 func (s *shrinker) tidy(p nemesis.Plan) nemesis.Plan {
 	q := p
 	q.Faults = slices.Clone(p.Faults)
@@ -225,9 +224,9 @@ func (s *shrinker) tidy(p nemesis.Plan) nemesis.Plan {
 	return p
 }
 
-// exchange looks for a single fault that can replace two faults. It tries each of the two, changed in one respect. For
-// example, a jump of 1s may break a lock only if the lock's holder has crashed, but a jump of 10s may break it whatever
-// the holder does.
+// exchange looks for a single fault that can replace two faults. It tries variants of each of the two that differ from
+// it in one respect. For example, a jump of 1s may break a lock only if the lock's holder has crashed, but a jump of
+// 10s may break it whatever the holder does.
 func (s *shrinker) exchange(p nemesis.Plan) (alone nemesis.Plan, found bool) {
 	if len(p.Faults) != 2 {
 		return p, false // with more faults, trying all pairs would take too many runs
@@ -242,7 +241,6 @@ func (s *shrinker) exchange(p nemesis.Plan) (alone nemesis.Plan, found bool) {
 	return p, false
 }
 
-// withSeed returns the plan with the given seed.
 func withSeed(p nemesis.Plan, seed uint64) nemesis.Plan {
 	p.Seed = seed
 	return p

@@ -8,13 +8,12 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// scale maps true time to positions between 0 and 1. It makes a pause of 15 s and exchanges of 2 ms visible side by
-// side. It is linear between two neighboring instants. The distance between their positions grows with the logarithm of
-// the time between them, up to a limit. The scale is strictly increasing from its first knot to its last.
+// scale maps true time to positions between 0 and 1. It can show a pause of 15 s and exchanges of 2 ms side by side. It
+// is linear between two neighboring instants. The distance between their positions grows with the logarithm of the time
+// between them, up to a limit. The scale is strictly increasing from its first knot to its last.
 type scale struct {
 	knots []knot
-	// breaks lists the time spans that are drawn much more compressed than others. The picture must show how long they
-	// are.
+	// breaks lists the time spans that are compressed much more than others. The picture must show how long they are.
 	breaks []window
 }
 
@@ -31,8 +30,7 @@ const (
 	leastBreak     = history.Time(20e6) // 20 ms
 )
 
-// newScale returns a scale that is linear between the given instants, which are its knots. The instants may be in any
-// order.
+// newScale returns a scale whose knots are the given instants, in any order. The scale is linear between knots.
 func newScale(times []history.Time) *scale {
 	times = slices.Clone(times)
 	slices.Sort(times)

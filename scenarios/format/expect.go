@@ -1,8 +1,8 @@
 package format
 
-// The code in this file is about the laws and metrics that a scenario expects. They are read from the scenario's file,
-// compared with the outcome of a run, and counted over many seeds. A law that is undecided or was not exercised does
-// not pass.
+// This file defines which outcomes of laws and metrics a scenario expects. The expectations are read from the
+// scenario's file, compared with the outcome of a run, and counted over many seeds. A law that is undecided or was not
+// exercised does not pass.
 
 import (
 	"github.com/fencepost-sim/fencepost/checker"

@@ -13,8 +13,8 @@ import (
 
 // Report is the result of a call to Explore.
 type Report struct {
-	// Runs is the number of runs: one for each seed, or for each single fault (Config.EachFault). It is 0 if the trial
-	// run (RunTrial) failed. In that case the test fails.
+	// Runs is the number of runs. There is one for each seed or, with Config.EachFault, for each fault. Runs is 0 if
+	// the trial run (RunTrial) failed. In that case, the test fails.
 	Runs int
 	// Breaches are the distinct violations of promised laws. Violations of ownership come first, then violations of the
 	// other laws in the order of the laws, and last those that no lock with a lease can prevent.
@@ -24,26 +24,27 @@ type Report struct {
 	// Ignored is the number of runs that could not be judged because of a function that Config.IgnoredGoroutines lists.
 	Ignored int
 	// DifferingSeeds are the seeds whose run had a different result when it was repeated. A run is repeated after it
-	// has failed, or before its plan is varied (mix.guided). In the second case, if the result differs, the remaining
+	// has failed, or before its plan is varied (mix.guided). If the result differs in the latter case, the remaining
 	// plans of the same block of seeds are drawn without guidance.
 	DifferingSeeds []uint64
-	// Confidence says how rare violations of Config.Laws must be, given that the runs did not show any: "no violation
-	// in 200 schedules: with 95 % confidence fewer than 1 in 67 schedules of this mix breaks a promise". The bound is
-	// campaign.UpperBound; its comment states its assumptions. Runs whose plans depend on other runs do not count.
-	// Confidence is empty if each law was violated, if none was exercised, or if there were too few runs for a bound.
+	// Confidence is a sentence that says how rare violations of Config.Laws must be if the runs did not show any: "no
+	// violation in 200 schedules: with 95 % confidence fewer than 1 in 67 schedules of this mix breaks a promise". The
+	// bound is campaign.UpperBound, whose comment states its assumptions. Runs whose plans depend on other runs do not
+	// count. Confidence is empty if each law was violated, if none was exercised, or if there were too few runs for a
+	// bound.
 	Confidence string
-	// Situations counts, for each thing that can happen to a lock ("a key expired while its holder was in its critical
-	// section"), the runs in which it happened. A situation that occurred in at most one run was hardly tested.
+	// Situations counts, for each situation of a lock ("a key expired while its holder was in its critical section"),
+	// the runs in which it occurred. A situation that occurred in at most one run was hardly tested.
 	Situations map[string]int
 	// UnsimulatedRequests counts, for each request that the simulated servers do not implement, the runs in which they
-	// refused it. The map's keys are the names of the requests. After such a refusal, the server closed the connection.
-	// What the library does after that says nothing about its behavior with real servers.
+	// rejected it. The map's keys are the names of the requests. After rejecting a request, the server closed the
+	// connection. What the library did after that says nothing about its behavior with real servers.
 	UnsimulatedRequests map[string]int
 	// CPU is the processor time of the processes that performed the runs, including the time they took to start. It is
 	// measured by the host.
 	CPU time.Duration
 	// PeakMemory is the largest peak memory use, in bytes, of the processes that performed the runs. It is measured by
-	// the host, and 0 if it is unknown.
+	// the host. It is 0 if it is unknown.
 	PeakMemory int64
 
 	parent *parent
@@ -54,11 +55,11 @@ type Breach struct {
 	Law   checker.Law
 	Cause checker.Cause
 	// Runs is the number of runs that show the breach. Seed is the seed of the first of these runs. With
-	// Config.EachFault, Seed identifies the start and the target of a fault. Several runs share it and differ only in
-	// when the fault ends.
+	// Config.EachFault, Seed identifies the start and the target of a fault. It is shared by several runs, which differ
+	// only in when the fault ends.
 	Runs int
 	Seed uint64
-	// Story explains what happened in the run with seed Seed.
+	// Story explains what happened in the run with that seed.
 	Story string
 }
 
@@ -81,10 +82,12 @@ func (s *ShrunkRun) Save(folder string) error {
 	return save(folder, map[string]string{search.PlanFile: s.Plan, search.ScenarioFile: s.Scenario})
 }
 
-// Explore performs the same runs as Run and returns their result, for a test that examines the result itself. ok is
-// false in a worker process that Explore itself has started. In such a process the test gets no report, but it must
-// call Run and Explore in the same order as the original process. Explore fails the test if the Config cannot be run,
-// or if there is a problem that is not part of a single run. It does not fail the test for breaches and failures.
+// Explore performs the same runs as Run and returns their result, for a test that examines the result itself. It fails
+// the test if the Config cannot be run, or if there is a problem that does not concern a single run. It does not fail
+// the test for breaches and failures.
+//
+// ok is false in a worker process that Explore itself has started. In such a process, the test gets no report, but it
+// must call Run and Explore in the same order as the original process.
 func Explore(t *testing.T, c Config) (r *Report, ok bool) {
 	t.Helper()
 	p := examine(t, c)
@@ -129,8 +132,8 @@ func (p *parent) breaches() (all []Breach) {
 	return all
 }
 
-// groupOf returns the group that belongs to a breach: the breach and the run with its seed. If that run does not show
-// the breach, the group's run contains only the seed.
+// groupOf returns a group that consists of a breach and the run with its seed. If this run does not show the breach,
+// the group contains only the seed of the run.
 func (p *parent) groupOf(b Breach) group {
 	for _, run := range p.runs {
 		for _, x := range run.Broken {
@@ -169,7 +172,7 @@ func (r *Report) outcome(l checker.Law, o checker.Outcome) (n int) {
 	return n
 }
 
-// Digests returns the digests of the runs that could be judged, by seed. Equal digests mean that the runs are equal.
+// Digests returns the digests of the runs that could be judged, by seed. Runs with the same digest are identical.
 func (r *Report) Digests() map[uint64]sim.Digest {
 	all := map[uint64]sim.Digest{}
 	for _, run := range r.parent.runs {

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// gesture is an edit that the reader makes on the page, with its arguments.
+// gesture is an edit that the user makes on the page, with its arguments.
 type gesture struct {
 	Do    string `json:"do"`    // name of the gesture: a key of edits
 	Fault int    `json:"fault"` // number of the fault, counted from 1
@@ -162,8 +162,8 @@ func move(f *nemesis.Fault, at int64) {
 	f.Trigger = nemesis.Trigger{Time: max(0, time.Duration(at))}
 }
 
-// end moves the end of a fault. The fault then lasts from the time in From to the time in To. If the fault delays a
-// message, end adds the difference between the two to the delay.
+// end moves the end of a fault. The fault then lasts from e.From to e.To. If the fault delays a message, end adds e.To
+// - e.From to the delay.
 func (o *opened) end(e *gesture) error {
 	length := max(time.Millisecond, time.Duration(e.To-e.From))
 	return o.change(e.Fault, func(f *nemesis.Fault) {
@@ -214,8 +214,8 @@ func (o *opened) add(e *gesture) error {
 	return o.setFaults(append(linesOf(o.scenario.Faults), f.String()))
 }
 
-// late changes the time at which a message arrives. If a fault already delays the message, late changes the delay of
-// this fault, and removes the fault if no delay remains.
+// late changes the time at which a message arrives. If a fault already delays the message, late changes the delay. It
+// removes the fault if no delay remains.
 func (o *opened) late(e *gesture) error {
 	if err := o.run(); err != nil {
 		return err

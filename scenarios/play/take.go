@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// file is a file that the reader can download.
+// file is a file that the user can download.
 type file struct {
 	Name string `json:"name"`
 	Is   string `json:"is"`
@@ -55,7 +55,7 @@ func (o *opened) files() (all []file, err error) {
 	return append(all, file{Name: name + ".html", Is: "this run as a static page", Text: page.String()}), nil
 }
 
-// expecting returns a copy of the scenario that expects each law to have the outcome that it has now.
+// expecting returns a copy of the scenario in which the current outcome of each law is the expected one.
 func (o *opened) expecting(run *single.Run) (*scenarios.Scenario, error) {
 	doc, _ := unexpecting(o.doc)
 	for _, f := range run.Findings() {

@@ -102,8 +102,8 @@ func putsTwice(ops []Op) bool {
 }
 
 // branchWrites returns the keys that a branch puts, its delete operations, and whether it changes a key twice (see
-// putsTwice). It includes nested txns, and takes into account that only one branch of each nested txn is executed
-// (checkIntervals in etcdserver/api/v3rpc/key.go).
+// putsTwice). It also considers nested txns. Only one branch of each nested txn is executed, so a key may be changed
+// once in each of them (checkIntervals in etcdserver/api/v3rpc/key.go).
 func branchWrites(ops []Op) (puts []string, deletes []*Op, twice bool) {
 	for i := range ops {
 		if ops[i].Kind == Delete {

@@ -25,8 +25,8 @@ func (n *Node) remember(c *nodeCommand, args []string) {
 	n.tracking.remember(n.conn, keys)
 }
 
-// cachingGiven ends the effect of CLIENT CACHING after the next command or, if a transaction is open, at the end of the
-// transaction.
+// cachingGiven is called after each command. It ends the effect of CLIENT CACHING, which lasts for one command or, if a
+// transaction is open, until the end of the transaction.
 func (n *Node) cachingGiven(args []string) {
 	t := n.tracking.client(n.conn)
 	if t != nil && t.Caching && !n.c.multi && (len(args) == 0 || !strings.EqualFold(args[0], "client")) {

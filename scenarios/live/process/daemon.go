@@ -117,7 +117,7 @@ func (d *Daemon) Died() error {
 
 // Await calls ready repeatedly until it reports that a started process is ready, or until stop is closed. It returns an
 // error if the process has ended. If the process is not ready within patience, it returns a [LateError]. failure is a
-// phrase for this error that says what the process fails to do, such as "does not listen".
+// phrase for this error that says what is wrong, such as "does not listen".
 func (d *Daemon) Await(ready func() bool, failure string, patience, every time.Duration, stop <-chan struct{}) error {
 	for end := time.Now().Add(patience); !ready(); {
 		select {

@@ -1,25 +1,25 @@
 // Package process starts the programs of a live run and makes sure that none of them outlives it.
 //
-// The keeper is a second process: the program executes itself, and [Main] takes over there. The keeper adopts all
-// processes that its children leave behind (PR_SET_CHILD_SUBREAPER), and reads its orders from a pipe. That pipe is
-// closed when the run is over or its process was killed, even by kill -9. Then the keeper kills all its descendants,
-// deletes the folder that it has created, and ends. A run therefore leaves nothing behind, however it ends, unless the
-// keeper itself is killed by kill -9. In that case the processes that it started directly die with it
+// The keeper is a second process. To start it, the program executes itself, and [Main] takes over in the new process.
+// The keeper adopts all processes that its children leave behind (PR_SET_CHILD_SUBREAPER), and reads its orders from a
+// pipe. The pipe closes when the run is over or its process is killed, even by kill -9. Then the keeper kills all its
+// descendants, deletes the folder that it has created, and ends. A run therefore leaves nothing behind, however it
+// ends, unless the keeper itself is killed by kill -9. In that case, the processes that it started directly die with it
 // (PR_SET_PDEATHSIG), and the next run deletes the folder.
 //
-// A [Daemon] is a server program that runs in its own folder, as one process after another. A small library that is
-// loaded into the process (LD_PRELOAD, preload/shim.c; [Shim]) simulates faults of its machine: clocks that jump and
-// drift, and slow fsyncs. The library also records how much of an append-only file is on disk, so that a loss of power
-// can remove the rest ([Disk]). (A Java program's waits use the kernel's clocks, so only its wall clock can be changed,
-// and only by jumps.)
+// A [Daemon] is a server program that runs in its own folder, as one process after another. A preloaded library
+// (LD_PRELOAD, preload/shim.c; [Shim]) simulates faults of the process's machine: clocks that jump and drift, and slow
+// fsyncs. The library also records how much of an append-only file is on disk, so that a loss of power can remove the
+// rest ([Disk]). In a Java program, waits use the kernel's clocks, so only its wall clock can be changed, and only by
+// jumps.
 //
 // This package runs in real time, with processes, signals and files, and compiles the library with gcc. It needs Linux;
-// elsewhere [Start] returns an error.
+// on other systems, [Start] returns an error.
 //
 // Goals: a stop is reported only when every thread has stopped, and a kill only when the process has ended; a pause
 // also stops a process that is started during it. Non-goals: resource limits, namespaces and users; what a program
-// serves and whether it is ready. A descendant that leaves the process group of its command is not stopped by
-// [Process.Stop]; it is killed with all others at the end.
+// serves and whether it is ready. [Process.Stop] does not stop a descendant that has left the process group of its
+// command, but the keeper kills it at the end.
 package process
 
 import (
@@ -37,7 +37,7 @@ type Command struct {
 	Env  []string // complete environment, in the form "NAME=value"
 	Dir  string   // working directory; empty: the keeper's folder
 	Log  string   // file or FIFO to which standard output and error are appended; empty: they are discarded
-	// Output, if set, receives standard output and standard error. Log is then ignored. Its Write method is called on a
+	// Output, if set, receives standard output and standard error, and Log is ignored. Output.Write is called on a
 	// separate goroutine. Standard input is empty.
 	Output io.Writer `json:"-"`
 }
@@ -60,7 +60,7 @@ func (s status) String() string {
 	return fmt.Sprintf("ended with exit status %d", s.Code)
 }
 
-// ErrGone reports that the keeper process has ended. All processes that it started have ended, too.
+// ErrGone reports that the keeper process has ended, and all processes that it started have ended with it.
 var ErrGone = errors.New("the supervisor of the run's processes has ended, and so have these processes")
 
 // ErrEnded reports that a command has already ended and so cannot be stopped or resumed.

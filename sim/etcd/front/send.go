@@ -118,7 +118,7 @@ func (w *wire) head(s *stream, flags byte, fields ...hpack.HeaderField) {
 	w.out = appendFrame(w.out, kind, flags|flagEndHeaders, s.id, b)
 }
 
-// encoded encodes a text as the value of the header grpc-message.
+// encoded encodes a message as the value of the header grpc-message.
 func encoded(text string) string {
 	var b strings.Builder
 	for i := range len(text) {
