@@ -12,7 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// fromLog makes a history from a text that looks like a log. One line is one event (or one for each process of a list):
+// fromLog makes a history from lines that look like a log. Each line is one event, or one event for each process of a
+// list:
 //
 //	header servers=redis-1,redis-2,redis-3 quorum=2 ttl=10s
 //	0s client-1 acquire invoke
@@ -22,10 +23,10 @@ import (
 //	15.005s fault-ends client-1: pause client-1 for 15s after acquired
 //	20s nemesis start-partition
 //
-// The last line has the form in which Jepsen's nemesis reports what it does. The lock is "orders" unless lock= is
-// given. The attempt is client-1's latest ("client-1/1") unless attempt= is given. An acquire ok or extend ok with
-// until= has a grant. By default, this grant was requested when acquire (or extend) was called, decided at the time of
-// its line, and counted by all servers; since=, granted= and counted= change that.
+// The last line is in the form of the reports of Jepsen's nemesis. The lock is "orders" unless lock= is given. The
+// attempt is client-1's latest ("client-1/1") unless attempt= is given. An acquire ok or extend ok with until= has a
+// grant. By default, this grant was requested when acquire (or extend) was called, decided at the time of its line, and
+// counted by all servers; since=, granted= and counted= change that.
 func fromLog(t testing.TB, text string) *history.History {
 	t.Helper()
 	p := parser{t: t, h: &history.History{}, attempts: map[string]int{}, called: map[string]history.Time{}}
@@ -183,7 +184,7 @@ func (p *parser) field(e *history.Event, g *history.Grant, key, value string) {
 	}
 }
 
-// checkCalled returns the kind of check for which histories use the given word.
+// checkCalled returns the kind of check that is written as word in a history.
 func checkCalled(word string) history.Check {
 	for c := history.CheckedNothing; c.String() != ""; c++ {
 		if c.String() == word {

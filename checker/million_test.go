@@ -8,9 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// BenchmarkMillion judges a million events by each law alone. For each law, it compares a history that breaks the law
-// with a history of the same shape that does not. Judging the history that breaks the law takes at most three times as
-// long as judging the other one:
+// BenchmarkMillion judges a million events by one law at a time. For each law, it compares a history that breaks the
+// law with a similar history that does not. Judging the former takes at most three times as long as judging the latter:
 //
 //	go test ./checker -run ^$ -bench Million -benchtime 3x
 func BenchmarkMillion(b *testing.B) {
@@ -42,7 +41,7 @@ type million struct {
 	shape func(h *history.History, broken bool)
 }
 
-// atLast returns a function that turns a sound history into a broken one by calling spoil.
+// atLast returns a function that calls spoil, which breaks a sound history, if the history is to be broken.
 func atLast(spoil func(h *history.History)) func(*history.History, bool) {
 	return func(h *history.History, broken bool) {
 		if broken {
@@ -170,7 +169,7 @@ func descending(h *history.History) {
 	}
 }
 
-// waitForever adds more and more processes that request another lock, which its holder keeps.
+// waitForever adds more and more processes that request another lock. The holder of that lock keeps it.
 func waitForever(h *history.History, broken bool) {
 	h.Events, h.Header.Uncapped = h.Events[:1], broken
 	now, add := tail(h)

@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// stream selects different random histories, for example: go test ./checker -run AreReadAsWritten -stream 10.
+// stream makes the tests use other random histories, for example: go test ./checker -run AreReadAsWritten -stream 10.
 var stream = flag.Uint64("stream", 9, "the random stream of the histories that are read twice")
 
 // TestTheLawsAreReadAsWritten checks that the checker and the literal implementation of the laws (package slow) agree
@@ -62,8 +62,8 @@ func TestCausesAreReadAsWritten(t *testing.T) {
 	}
 }
 
-// TestReignsAreReadAsWritten compares the two implementations on two grants of a service whose members replace each
-// other as leader. Each new leader takes over the leases.
+// TestReignsAreReadAsWritten compares the two implementations on two grants of a service. The members of the service
+// replace each other as leader, and each new leader takes over the leases.
 func TestReignsAreReadAsWritten(t *testing.T) {
 	rounds := testkit.Size(1_500, 6_000, 60_000)
 	seen := compareReadings(t, rounds, func(g *gossip, _ int) {
@@ -77,8 +77,8 @@ func TestReignsAreReadAsWritten(t *testing.T) {
 	}
 }
 
-// TestJoinedKeysAreReadAsWritten compares the two implementations on a client that sets no key of its own. It extends
-// the key of another client, like a reader that joins other readers. A third client gets the lock as well.
+// TestJoinedKeysAreReadAsWritten compares the two implementations on a client that sets no key of its own, but extends
+// another client's key, like a reader that joins other readers. A third client also gets the lock.
 func TestJoinedKeysAreReadAsWritten(t *testing.T) {
 	rounds := testkit.Size(750, 3_000, 60_000)
 	seen := compareReadings(t, rounds, func(g *gossip, _ int) { g.joinedKey() })
@@ -322,7 +322,8 @@ func (g *gossip) joinedKey() {
 	g.h.Header.End = g.now
 }
 
-// rewrite changes the history into one that another recorder might have made, which records less or uses other names.
+// rewrite changes the history into one that another recorder might have made. The new history records less or uses
+// other names.
 func (g *gossip) rewrite() {
 	r, h := g.r, g.h
 	if r.IntN(3) == 0 {
@@ -514,7 +515,6 @@ func (g *gossip) apply() {
 	g.add(e)
 }
 
-// strike starts or ends a fault.
 func (g *gossip) strike() {
 	if len(g.faults) > 0 && g.r.IntN(3) > 0 {
 		e := g.faults[0]

@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// randomWaits makes a history of three clients and two locks. The clients request one lock while they hold the other,
-// give up, release and crash. Some histories have faults. In some, a server is cut off from one of the clients
-// permanently. At most one event happens per nanosecond.
+// randomWaits returns a history with three clients and two locks. The clients request one lock while they hold the
+// other, give up, release and crash. Some histories have faults. In some, a server is permanently cut off from one of
+// the clients. At most one event happens per nanosecond.
 func randomWaits(r *rand.Rand) *history.History {
 	h := &history.History{Header: history.Header{TTL: history.Time(r.IntN(4)), Hold: 1, Slack: history.Time(r.IntN(4)),
 		Uncapped: r.IntN(3) == 0, Locks: []history.Lock{"a", "b"}}}

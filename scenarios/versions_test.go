@@ -60,7 +60,7 @@ func TestServersAreSetForClientsOfOnesOwn(t *testing.T) {
 	}
 }
 
-// versioned lists scenarios. If a scenario is refused, the position and the reason of the error follow it.
+// versioned lists scenarios. If a scenario is invalid, it is followed by the error's position and the reason.
 const versioned = `
 servers: {redis: 1}; lock: {protocol: set-nx-px, release: delex} => 3:29: DELEX requires Redis 8.4
 servers: {redis: 1, version: 7.0}; lock: {protocol: setnx, release: delex} => 3:25: DELEX requires Redis 8.4
@@ -78,8 +78,8 @@ servers: {redis: 1, notify-keyspace-events: Q}; lock: {protocol: setnx} => 2:45:
 servers: {redis: 1, notify-keyspace-events: KEA}; lock: {protocol: setnx} =>
 `
 
-// A release or extension that uses a command that the servers do not have is refused. The error has the position of the
-// setting and says which version has the command.
+// TestSettingsThatAVersionLacksAreRefused checks that a release or extension is rejected if it uses a command that the
+// servers do not have. The error has the position of the setting and says which version has the command.
 func TestSettingsThatAVersionLacksAreRefused(t *testing.T) {
 	for line := range strings.Lines(strings.TrimPrefix(versioned, "\n")) {
 		text, want, _ := strings.Cut(strings.TrimSpace(line), " =>")

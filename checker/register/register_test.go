@@ -190,8 +190,8 @@ func TestWhatWasNotRecordedMayHaveBeenRead(t *testing.T) {
 	}
 }
 
-// TestTooManyOrdersAreLeftOpen checks forty writes with unknown outcomes, and compare-and-sets that no order of these
-// writes explains.
+// TestTooManyOrdersAreLeftOpen checks that the law is undecided if there are too many possible orders. The history has
+// many writes and compare-and-sets whose outcomes are unknown, and a read that no order explains.
 func TestTooManyOrdersAreLeftOpen(t *testing.T) {
 	var lines strings.Builder
 	for i := range 60 {
@@ -255,7 +255,7 @@ func TestWhatIsOfRegisters(t *testing.T) {
 	}
 }
 
-// FuzzOf checks that, whatever the values are, either Of returns an error or Check returns a verdict.
+// FuzzOf checks that Of returns an error or Check returns a verdict, for any values.
 func FuzzOf(f *testing.F) {
 	f.Add("1", "[1 2]", "[[:read :x nil]]", uint8(3))
 	f.Add("[:x 1]", "[:x [1 2]]", "[:x [[:w :y 1]]]", uint8(77))

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A stored test binary has no name, so a killed process leaves none behind. It can be executed nevertheless.
+// A stored test binary can be executed although it has no name. Because it has none, a killed process leaves no file
+// behind.
 func TestATestBinaryHasNoName(t *testing.T) {
 	t.Parallel()
 	echo, err := exec.LookPath("echo")

@@ -16,8 +16,8 @@ func TestHelpFitsATerminal(t *testing.T) {
 	}
 }
 
-// TestRootHelpNamesAllBackends checks that the first page of the help names every backend. It tells readers whether
-// their kind of lock is supported.
+// TestRootHelpNamesAllBackends checks that the first page of the help names every backend. It tells users whether their
+// kind of lock is supported.
 func TestRootHelpNamesAllBackends(t *testing.T) {
 	long := strings.ToLower(newRoot().Long)
 	words := []string{"sentinel", "redlock", "replicas", "tair"}

@@ -76,7 +76,7 @@ expect: {ownership: holds}
 	}
 }
 
-// Text in block style keeps its comments, empty lines and prose, even around a removed key.
+// Text in block style keeps its comments, empty lines and block scalars, even around a removed key.
 func TestTextKeepsWhatStandsAround(t *testing.T) {
 	const before = `# Written in June.
 name: mine
@@ -119,7 +119,7 @@ lock:
 	}
 }
 
-// If an edit would lose a comment, an error is returned.
+// An edit that would lose a comment returns an error.
 func TestTextRefusesWhatItCannotKeep(t *testing.T) {
 	const before = "name: mine\nlock: {ttl: 1s, # short\n  protocol: redlock}\n"
 	if got, err := rewritten([]byte(before), []edit{{Path: "name", Value: "other"}}); !errors.Is(err, errStyle) {
@@ -127,8 +127,8 @@ func TestTextRefusesWhatItCannotKeep(t *testing.T) {
 	}
 }
 
-// The keys of every scenario of the catalog are removed, changed and set again. The function rewritten compares its
-// text with a Document after the same edits, and fails if they differ.
+// The keys of every scenario of the catalog are removed, changed and set again. rewritten fails if its text differs
+// from a Document after the same edits.
 func TestTextDoesWhatADocumentDoes(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	for i, name := range scenarios.Names() {

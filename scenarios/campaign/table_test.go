@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// counted returns counts for all laws. The counts of each law equal c.
+// counted returns the results of all laws, each with the counts c.
 func counted(c Counts) Laws {
 	laws := NewLaws(checker.Laws)
 	for i := range laws {
@@ -25,8 +25,9 @@ func tableText(t document.Table, width int) []string {
 	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 }
 
-// TestAColumnIsOneEntry adds one entry to countColumns: a column that shows in how many runs a law was exercised. The
-// column must appear with its title before the rate. Nothing else may change.
+// TestAColumnIsOneEntry checks that one entry in countColumns is enough to add a column. The test adds a column that
+// shows in how many runs a law was exercised. It must appear with its title before the rate, and nothing else may
+// change.
 func TestAColumnIsOneEntry(t *testing.T) {
 	laws, promise := counted(Counts{Holds: 900, Violated: 100}), checker.Promise{Laws: checker.Laws}
 	before := tableText(laws.RateTable(promise), 100)
@@ -52,8 +53,8 @@ func TestAColumnIsOneEntry(t *testing.T) {
 // gap is the number of terminal cells between two columns.
 const gap = 2
 
-// TestTheTableOfLawsFitsATerminal uses counts of up to some hundred thousand runs. In a terminal with 80 columns, there
-// must be a gap between any two counts, and the percentage of runs must not be truncated.
+// TestTheTableOfLawsFitsATerminal checks the table with counts of up to several hundred thousand runs. In a terminal
+// with 80 columns, there must be a gap between any two counts, and the percentage of runs must not be truncated.
 func TestTheTableOfLawsFitsATerminal(t *testing.T) {
 	for runs := 1; runs < 1_000_000; runs = runs*3 + 1 {
 		for _, broken := range []int{0, 1, runs / 2, runs} {

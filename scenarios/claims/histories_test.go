@@ -49,8 +49,7 @@ func moments(h *history.History, f func(*history.Time)) {
 	}
 }
 
-// onHistories judges the histories of many runs, before and after a change, and passes both verdicts to the function
-// compare.
+// onHistories judges the histories of many runs, before and after a change, and passes both verdicts to compare.
 func onHistories(t *testing.T, relation string, few, many int, change func(*history.History) *history.History,
 	compare func(t *testing.T, h *history.History, was, is checker.Verdict)) {
 	t.Helper()
@@ -157,9 +156,9 @@ func rename(h *history.History, process func(history.Process) history.Process, l
 	}
 }
 
-// A history is merged with a copy of itself, in which other clients use other locks on the same servers at the same
-// times. The merged history violates the same laws as the original. The probe is left out, because it is one client and
-// would have to do two things at once.
+// The test merges a history with a copy of itself. In the copy, other clients use other locks on the same servers at
+// the same times. The merged history violates the same laws as the original. The probe is left out, because it is a
+// single client and would have to do two things at once.
 func TestTwoCopiesOfAHistoryBreakWhatOneBreaks(t *testing.T) {
 	second := func(p history.Process) history.Process { return p + "-b" }
 	tried := newTally(t, "two copies")
@@ -231,14 +230,13 @@ func interleaved(one, other *history.History, clients []history.Process) *histor
 	return both
 }
 
-// atOnce lists the laws that a single event can violate: any history that contains this event and the other events of
-// the witness shows the violation. Other laws depend on what must happen within some time, or on an explanation of all
-// values read.
+// atOnce lists the laws that are violated at a single event. Any history that contains this event and the other events
+// of the witness shows the violation. Other laws depend on what must happen within some time, or on how all values that
+// were read can be explained.
 var atOnce = []checker.Law{checker.LeaseExclusion, checker.MutualExclusion, checker.Ownership, checker.TokenOrder}
 
-// Later events do not undo a violation: if a prefix of a history violates a law, so does the whole history. Therefore a
-// law that holds in the whole history is not violated in a prefix, though it may be undecided or unchecked there. A law
-// that holds in a prefix may be violated later.
+// Later events do not undo a violation: if a prefix of a history violates a law, so does the whole history. Conversely,
+// a law that holds in the whole history is not violated in any prefix, though it may be undecided or unchecked there.
 func TestAHistoryCutOffBreaksWhatTheWholeBreaksByThen(t *testing.T) {
 	tried := newTally(t, "cut off")
 	for _, s := range subjects(t) {

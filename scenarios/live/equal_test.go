@@ -34,8 +34,9 @@ const (
 	onThree = "name: three\nservers: {redis: 3}\nlock: {protocol: redlock, ttl: 3s}\nwork: {compute: 4s}\n"
 )
 
-// TestEqualSeedsGiveEqualRunsInEachLanguage: under random faults, runs with equal seeds make the same calls, three
-// times in one process and once more in another process. If they do not, the error names the first call that differs.
+// TestEqualSeedsGiveEqualRunsInEachLanguage checks that runs with the same seed make the same calls under random
+// faults, three times in one process and once more in another process. If they do not, the error names the first call
+// that differs.
 func TestEqualSeedsGiveEqualRunsInEachLanguage(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	if n, err := strconv.Atoi(os.Getenv(equalVariable)); err == nil {

@@ -46,9 +46,9 @@ func (l *shared) Lock(ctx context.Context) error {
 	return l.plain.Lock(ctx)
 }
 
-// TestLeftoversOfARunMakeNoDifferenceToTheNext: goroutines and global state that a library leaves behind do not change
-// later runs. These runs must equal the runs of a lock that leaves nothing behind, even if the library creates a
-// goroutine or a channel in one run and uses it in later runs.
+// TestLeftoversOfARunMakeNoDifferenceToTheNext checks that goroutines and global state that a library leaves behind do
+// not change later runs. These runs must be the same as those of a lock that leaves nothing behind, even if the library
+// creates a goroutine or a channel in one run and uses it in later runs.
 func TestLeftoversOfARunMakeNoDifferenceToTheNext(t *testing.T) {
 	config := func(use func()) Config {
 		return Config{Faults: Pauses, Seeds: testkit.Size(2, 8, 60), SkipTrial: true,
@@ -98,8 +98,8 @@ func TestLeftoversOfARunMakeNoDifferenceToTheNext(t *testing.T) {
 	}
 }
 
-// TestWhatARunDoesNotLeaveAgainMayBeKept: if a library leaves a goroutine behind in one run but not in the next, it may
-// have started that goroutine once for the whole program.
+// TestWhatARunDoesNotLeaveAgainMayBeKept checks when a library may have started a goroutine once for the whole program:
+// if it leaves the goroutine behind in one run, but no other in the next.
 func TestWhatARunDoesNotLeaveAgainMayBeKept(t *testing.T) {
 	type counts = map[string]int
 	for name, test := range map[string]struct {

@@ -51,7 +51,7 @@ func (l *unlucky) Lock(ctx context.Context) error {
 	return l.careless.Lock(ctx)
 }
 
-// outcomes returns the digests of the runs by seed, or "failed" for a run that could not be judged.
+// outcomes returns the digest of each run, by seed, or "failed" for a run that could not be judged.
 func outcomes(p *parent) map[uint64]string {
 	all := map[uint64]string{}
 	for _, r := range p.runs {
@@ -63,9 +63,9 @@ func outcomes(p *parent) map[uint64]string {
 	return all
 }
 
-// TestAGuidedRunIsAFunctionOfItsSeed: a seed always leads to the same run, for any number of workers, and even if no
-// other seed is requested. This is also true if workers are replaced in the middle of a block of seeds because the lock
-// leaves goroutines behind or ends its process.
+// TestAGuidedRunIsAFunctionOfItsSeed checks that a seed always leads to the same run, whatever the number of workers,
+// and even if no other seed is requested. This must also be true if workers are replaced in the middle of a block of
+// seeds because the lock leaves goroutines behind or ends its process.
 func TestAGuidedRunIsAFunctionOfItsSeed(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	folder := t.TempDir() // this folder also receives temporary files of workers that end without removing them
@@ -136,7 +136,8 @@ func TestAGuidedRunIsAFunctionOfItsSeed(t *testing.T) {
 	}
 }
 
-// TestAGuidedRunIsCutDown: a guided run can be shrunk from its own plan alone, without the earlier runs that guided it.
+// TestAGuidedRunIsCutDown checks that a guided run can be shrunk from its own plan alone, without the earlier runs that
+// guided it.
 func TestAGuidedRunIsCutDown(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	p := examine(t, guided(t, "guided: 80%", newCareless))
@@ -160,8 +161,8 @@ func TestAGuidedRunIsCutDown(t *testing.T) {
 	t.Error("nothing was broken")
 }
 
-// TestABlockIsOneWorkers: all seeds of a block (a range of seeds in which runs guide later plans) go to the same
-// worker, which begins with the block's first seed.
+// TestABlockIsOneWorkers checks that all seeds of a block (a range of seeds in which runs guide later plans) go to the
+// same worker, which begins with the block's first seed.
 func TestABlockIsOneWorkers(t *testing.T) {
 	p := &parent{guided: true}
 	shares := p.shares([]uint64{510, 511, 512, 513, 1540}, 2)
@@ -177,7 +178,7 @@ func TestABlockIsOneWorkers(t *testing.T) {
 
 var opens int
 
-// moody is a lock that waits longer in each call than in the previous call, so no two runs are equal.
+// moody is a lock that waits longer in each call than in the previous one, so all its runs are different.
 type moody struct{ plain }
 
 func (l *moody) Lock(ctx context.Context) error {
@@ -186,8 +187,8 @@ func (l *moody) Lock(ctx context.Context) error {
 	return l.plain.Lock(ctx)
 }
 
-// TestALibraryWhoseRunsDifferIsNotGuided: if two runs of a library differ although they should be equal, the test
-// reports this and draws the remaining plans without guidance. All seeds are run.
+// TestALibraryWhoseRunsDifferIsNotGuided checks that the test reports a library whose runs differ although they should
+// be the same. It then draws the remaining plans without guidance. All seeds must be run.
 func TestALibraryWhoseRunsDifferIsNotGuided(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	c := guided(t, "guided: 90%", making(func(c *Client) Lock { return &moody{plain{c: c, ttl: 8 * time.Second}} }))

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// line is a lock whose clients wait in a list. The first client in the list has the lock.
+// line is a lock whose clients wait in a list. The first client in the list holds the lock.
 type line struct {
 	*mutex
 	withdraws bool // a client that gives up removes itself from the list
@@ -50,9 +50,9 @@ func (l line) Unlock(context.Context) error {
 	return err
 }
 
-// TestWhatAClientThatGivesUpLeaves: with Patience, clients stop waiting. If they then remove themselves from the list,
-// the lock violates no law. If they stay in the list, they block all other clients. Without Patience, no client gives
-// up.
+// TestWhatAClientThatGivesUpLeaves checks that clients with Patience stop waiting, and that clients without Patience do
+// not. If clients remove themselves from the list when they give up, the lock violates no law. If they stay in the
+// list, they block all other clients.
 func TestWhatAClientThatGivesUpLeaves(t *testing.T) {
 	for _, test := range []struct {
 		name      string

@@ -19,8 +19,8 @@ func (l *lab) leaders() (all []int) {
 	return all
 }
 
-// TestANewLeaderRestartsTheTTL: a new leader does not know which sessions its predecessor has renewed. So after the
-// election, each session lasts for twice its TTL.
+// TestANewLeaderRestartsTheTTL checks that each session lasts for twice its TTL after an election. The new leader does
+// not know which sessions its predecessor has renewed.
 func TestANewLeaderRestartsTheTTL(t *testing.T) {
 	l := newLab(t, 3)
 	var ended time.Duration
@@ -39,8 +39,8 @@ func TestANewLeaderRestartsTheTTL(t *testing.T) {
 	}
 }
 
-// TestALeaderThatIsCutOffResignsWhenItsLeaseIsOver: a leader that is cut off answers reads in the default mode until
-// its lease ends, but not later. Reads with ?consistent fail as soon as the leader is cut off.
+// TestALeaderThatIsCutOffResignsWhenItsLeaseIsOver checks that a leader that is cut off answers reads in the default
+// mode until its lease ends, but not later. Reads with ?consistent must fail as soon as the leader is cut off.
 func TestALeaderThatIsCutOffResignsWhenItsLeaseIsOver(t *testing.T) {
 	l := newLab(t, 3)
 	for _, other := range l.names[1:] {
@@ -74,7 +74,7 @@ func TestALeaderThatIsCutOffResignsWhenItsLeaseIsOver(t *testing.T) {
 	}
 }
 
-// TestASessionEndsByAFault checks that the fault ExpireSession ends the sessions of only one client, and that the lock
+// TestASessionEndsByAFault checks that the fault ExpireSession ends the sessions of a single client, and that the lock
 // delay of their keys begins.
 func TestASessionEndsByAFault(t *testing.T) {
 	l := newLab(t, 3)
@@ -105,8 +105,8 @@ func TestASessionEndsByAFault(t *testing.T) {
 	}
 }
 
-// TestAnEmptyDiskLosesAllLocks: if the only member loses its disk, it comes back without keys, and the indexes start
-// again.
+// TestAnEmptyDiskLosesAllLocks checks that the only member comes back without keys if it loses its disk. The indexes
+// must restart.
 func TestAnEmptyDiskLosesAllLocks(t *testing.T) {
 	l := newLab(t, 1)
 	l.At(sim.Time(time.Second), func() { l.Stop("consul-1", sim.LoseAllState) })
@@ -129,7 +129,7 @@ func TestAnEmptyDiskLosesAllLocks(t *testing.T) {
 	}
 }
 
-// TestARunIsAFunctionOfItsSeed: two runs with the same seed, faults and servers are equal.
+// TestARunIsAFunctionOfItsSeed checks that two runs with the same seed, faults and servers are identical.
 func TestARunIsAFunctionOfItsSeed(t *testing.T) {
 	l := newLab(t, 3)
 	run := func() sim.Digest {

@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// step is an action on both the node and a real Redis: a command on one of the connections, or a change of the wall
-// clock. In a command, #1, #2 … stand for the numbers of the connections.
+// step is an action performed on the node and on a real Redis server: a command on one of the connections, or a change
+// of the wall clock. In a command, #1, #2 … stand for the numbers of the connections.
 type step struct {
 	conn int
 	args []string
@@ -25,8 +25,8 @@ func (s step) String() string {
 	return fmt.Sprintf("connection %d: %q", s.conn+1, s.args)
 }
 
-// rig performs the same steps on a node and on a real Redis. It compares everything that they send on a connection:
-// replies and pushes.
+// rig performs the same steps on a node and on a real Redis server. It compares everything that they send on a
+// connection: replies and pushes.
 type rig struct {
 	t        *testing.T
 	server   *realServer
@@ -44,7 +44,7 @@ func newRig(t *testing.T, connections int) *rig {
 	return newRigWith(t, startRealRedis(t), Redis7, connections)
 }
 
-// newRigWith makes a rig that compares a node of the given version with a real server.
+// newRigWith returns a rig that compares a node of the given version with a real server.
 func newRigWith(t *testing.T, server *realServer, version Version, connections int) *rig {
 	cfg := Config{Version: version}
 	r := &rig{t: t, server: server, cfg: cfg, node: New(cfg), real: make([]*realRedis, connections),
@@ -223,8 +223,8 @@ func (r *rig) compareNext(m *manyClients, conn int, args []string, count int) st
 	return ""
 }
 
-// sameWaiting waits until the real Redis has as many waiting connections as the node. Only then may another connection
-// send anything.
+// sameWaiting waits until the real Redis server has as many waiting connections as the node. No other connection may
+// send anything before that.
 func (r *rig) sameWaiting(m *manyClients) string {
 	want := m.waiting()
 	if want == 0 {

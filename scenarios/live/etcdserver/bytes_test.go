@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// ends is a handler that ends a client's connection when the connection ends in the world.
+// ends is a handler that resets a client's connection when the connection ends in the world.
 type ends struct{}
 
 func (ends) Asked(*realtime.Conn, []string)                 {}
@@ -75,7 +75,7 @@ func (r *rig) opens(client sim.ProcessID) (at string, _ func()) {
 
 // TestBytesAreThoseOfTheMember checks that a client exchanges bytes with the member as if they were connected directly,
 // even if messages are large. The client's keys must be recorded before the client learns about them. A restart must
-// end the connection, and the next connection must be served.
+// end the connection, and the next connection must work.
 func TestBytesAreThoseOfTheMember(t *testing.T) {
 	r := start(t, 1)
 	at, closes := r.opens("client-1")

@@ -67,8 +67,8 @@ const travel = time.Millisecond
 // them.
 func newRig(t *testing.T) *rig { return rigOf(t, nil) }
 
-// rigOf returns a rig that identifies each server by its operating-system process. The function process returns the
-// process ID of a server.
+// rigOf returns a rig that identifies each server by its operating-system process. process returns the process ID of a
+// server.
 func rigOf(t *testing.T, process func(sim.ProcessID) int) *rig {
 	r := &rig{T: t, relay: newRelay(func(err error) { t.Error(err) }), process: process}
 	if process == nil {
@@ -88,7 +88,7 @@ func rigOf(t *testing.T, process func(sim.ProcessID) int) *rig {
 	return r
 }
 
-// callsFrom returns the port of the server to which an address belongs.
+// callsFrom returns the port of the server that calls from an address.
 func (r *rig) callsFrom(from, _ netip.AddrPort) *Port {
 	r.relay.mu.Lock()
 	defer r.relay.mu.Unlock()
@@ -117,7 +117,6 @@ func (r *rig) server(name sim.ProcessID) *server {
 	return s
 }
 
-// begin starts the world.
 func (r *rig) begin() {
 	for _, s := range []*server{r.a, r.b, r.c} {
 		r.w.AddServer(s.name, s)
@@ -143,7 +142,7 @@ func (r *rig) do(f func()) {
 	<-done
 }
 
-// until waits until f, called on the loop's goroutine, returns true.
+// until calls f repeatedly on the loop's goroutine, until f returns true.
 func (r *rig) until(what string, f func() bool) {
 	r.Helper()
 	for end := time.Now().Add(patience); ; {
@@ -374,7 +373,7 @@ func TestLossOfPowerIsSilent(t *testing.T) {
 }
 
 // TestCallsToAMachineThatIsOff checks that pending attempts to connect to a machine without power end when the machine
-// is back. Later attempts wait for its process.
+// is back. Later attempts must wait for the server's process.
 func TestCallsToAMachineThatIsOff(t *testing.T) {
 	r := newRig(t)
 	r.begin()

@@ -35,7 +35,6 @@ func launch(t *testing.T, d *Daemon) {
 	}
 }
 
-// state returns the kernel's state of the process.
 func state(t *testing.T, d *Daemon) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(d.PID()), "stat"))

@@ -79,7 +79,7 @@ func TestChoicesAreRead(t *testing.T) {
 	}
 }
 
-// TestAFileOfAddressesHasAnEnd checks that a file that is too large for a list of addresses is refused. Otherwise, a
+// TestAFileOfAddressesHasAnEnd checks that a file that is too large for a list of addresses is rejected. Otherwise, a
 // device such as /dev/zero would be read forever.
 func TestAFileOfAddressesHasAnEnd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "addresses")
@@ -141,8 +141,8 @@ func scenario(t *testing.T, text string) *scenarios.Scenario {
 	return s
 }
 
-// TestOnServersOfTheUserAllLocksHaveANameOfTheRun checks that every lock of every client gets a name that no other run
-// uses.
+// TestOnServersOfTheUserAllLocksHaveANameOfTheRun checks that the names of all locks are unique to the run, on servers
+// that belong to the user.
 func TestOnServersOfTheUserAllLocksHaveANameOfTheRun(t *testing.T) {
 	s := scenario(t, "servers: {redis: 1}\nclients: 2\nlock: {protocol: set-nx-px}\nwork: {locks: [d/a, b/c]}\n")
 	var last string
@@ -276,7 +276,7 @@ func TestRealMembersOfEtcd(t *testing.T) {
 				did[e.F]++
 			}
 		}
-		// the seventh key belongs to the probe, whose section comes after the six
+		// the seventh key belongs to the probe, which acquires the lock after the six sections of the clients
 		if did[history.Acquire] != 6 || did[history.KeySet] != 7 || did[history.KeyGone] != 7 {
 			t.Errorf("%s: %d sections, %d keys put, %d gone", word, did[history.Acquire], did[history.KeySet],
 				did[history.KeyGone])
