@@ -82,7 +82,6 @@ func (k *leftKey) stays() bool {
 	return !k.expires() || over < gone
 }
 
-// want returns the expected cause.
 func (k *leftKey) want() Cause {
 	waits := strings.Contains(k.owner, "waits")
 	switch {

@@ -26,7 +26,7 @@ type settingUnderTest struct{ path, value string }
 
 // TestEverySettingChangesARunOrIsRefused tries each setting with each word that it accepts as its value, or with some
 // numbers, for every protocol and for a single client. Either some run must differ from the run with the default, or
-// the file must be refused. testdata/format/refused.txt lists the refused files with their reasons and positions.
+// the file must be rejected. testdata/format/refused.txt lists the rejected files with the reasons and the positions.
 func TestEverySettingChangesARunOrIsRefused(t *testing.T) {
 	if raceEnabled {
 		t.Skip("thousands of runs, each on one goroutine")
@@ -81,7 +81,7 @@ func TestEverySettingChangesARunOrIsRefused(t *testing.T) {
 	}
 }
 
-// refusals matches an entry of the golden file: a setting, and in the next line the reason.
+// refusals matches an entry of the golden file, which consists of a setting and, in the next line, the reason.
 var refusals = regexp.MustCompile(`(?m)^\S.*\n +.*\n`)
 
 // settingsOfTheFormat returns every setting that affects the course of runs, the choice of faults or the judging of
@@ -106,9 +106,9 @@ func settingsOfTheFormat() (all []settingUnderTest) {
 	return all
 }
 
-// sampled maps a setting to the values to try if the values cannot be derived from the setting's kind. Values in
-// brackets are lists and mappings. If there are no values, the setting is a mapping, and the settings inside it are
-// tried instead.
+// sampled lists the values to try for a setting if they cannot be derived from the setting's kind. Values in brackets
+// or braces are lists and mappings. If there are no values, the setting is a mapping, and only the settings inside it
+// are tried.
 var sampled = map[string][]string{
 	"servers": nil, "network": nil, "lock": nil, "work": nil, "resource": nil, "mix": nil, "lock.retry": nil,
 	"expect": nil, "expect.metrics": {},
@@ -268,12 +268,12 @@ func documentOf(t *testing.T, text string) *format.Document {
 	return doc
 }
 
-// The test counts a setting as refused if no situation accepts it and enoughRefusals situations refuse it. For settings
-// that are known to be refused, fewRefusals situations are enough, except in the full test.
+// The test counts a setting as rejected if no situation accepts it and enoughRefusals situations reject it. For
+// settings that are known to be rejected, fewRefusals situations are enough, except in the full test.
 const enoughRefusals, fewRefusals = 25, 3
 
 // try gives a setting a new value in one scenario of the pool after another, until the outcome of the runs changes. If
-// every file is refused, try returns the first error.
+// all files are rejected, try returns the first error.
 func (p *situationPool) try(t *testing.T, telling tellingOf, path, value string, judged bool, enough int) (
 	refused string, matters bool) {
 	accepted, refusals := false, 0
@@ -347,7 +347,7 @@ func (s *setup) lacking(t *testing.T, path string) *Scenario {
 	return with
 }
 
-// outcomeBefore returns the outcome of a scenario from which the setting was removed.
+// outcomeBefore returns the outcome of a scenario after the setting was removed from it.
 func (s *setup) outcomeBefore(t *testing.T, path string, without *Scenario) string {
 	key := kindOfOutcome(path) + "\n" + string(without.Text())
 	if s.came == nil {
@@ -367,8 +367,8 @@ func copyOf(s *Scenario) *Scenario {
 // versionsOf maps a word that selects a Redis command to the version of Redis that has the command.
 var versionsOf = map[string]string{"delex": "8", "cad": "tair", "cas": "tair"}
 
-// give sets a setting to a value, which may be a list or a mapping. It also sets the version of the servers that the
-// value needs.
+// give sets a setting to a value, which may be a list or a mapping. If the value requires a version of the servers,
+// give sets the version too.
 func give(doc *format.Document, path, value string) {
 	if _, redis := doc.Get("servers.redis"); redis && versionsOf[value] != "" {
 		doc.Set("servers.version", versionsOf[value])

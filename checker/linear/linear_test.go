@@ -61,9 +61,9 @@ func TestAMutexAdmitsOneSectionAtATime(t *testing.T) {
 	}
 }
 
-// sectionsByForce reports whether the remaining operations have an order that respects time and the definition of a
-// lock: sections may be open at the same time only if all of them share the lock, or if their number does not exceed
-// the permits.
+// sectionsByForce reports whether the remaining operations have an order that is consistent with time and with the
+// definition of a lock. Sections may be open at the same time only if all of them share the lock, or if their number
+// does not exceed the permits.
 func sectionsByForce(inside, left []MutexOp, permits int) bool {
 	optional := func(op MutexOp) bool { return op.Return == Forever }
 	if !slices.ContainsFunc(left, func(op MutexOp) bool { return !optional(op) }) {
@@ -165,9 +165,9 @@ func TestARegisterLosesNoUpdate(t *testing.T) {
 	}
 }
 
-// updatesByForce implements the definition directly. It reports whether the updates can be put into an order that
-// respects real time and explains what was read. The order contains all updates that are not optional, and any subset
-// of the optional ones.
+// updatesByForce implements the definition directly. It reports whether the updates can be put into an order that is
+// consistent with real time and explains what was read. The order must contain every update that is not optional. It
+// may contain any of the optional ones.
 func updatesByForce(value string, left []Update) bool {
 	done := true
 	for i, u := range left {
@@ -228,8 +228,8 @@ func TestRegisterAgreesWithItsDefinition(t *testing.T) {
 	}
 }
 
-// TestABudgetEndsInUnknown uses forty readers that overlap and a writer that cannot enter. They have 2^40 possible
-// orders.
+// TestABudgetEndsInUnknown checks that the answer is Unknown if there are too many orders to try. Forty overlapping
+// readers and a writer that cannot enter have 2^40 possible orders.
 func TestABudgetEndsInUnknown(t *testing.T) {
 	ops := []MutexOp{enter(100, 0, 1)}
 	for i := range 40 {

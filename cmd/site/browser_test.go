@@ -14,7 +14,7 @@ import (
 )
 
 // TestNoSecretIsInTheCommandThatOpensTheBrowser replaces the system's command with a program that records its
-// arguments. The argument must be a file that redirects to the URL and that nobody else may read.
+// arguments. The only argument must be a file that redirects to the URL. Nobody else may be able to read the file.
 func TestNoSecretIsInTheCommandThatOpensTheBrowser(t *testing.T) {
 	called := filepath.Join(t.TempDir(), "called")
 	if err := syscall.Mkfifo(called, 0o600); err != nil {

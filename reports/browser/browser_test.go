@@ -128,7 +128,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// theMachine returns the machine that all tests share, and starts it for the first of them. If there is no browser, it
+// theMachine returns the machine that all tests share, which it starts on the first call. If there is no browser, it
 // skips the test. With FENCEPOST_FULL, as in .ci/run, the test fails instead.
 func theMachine(t *testing.T) *machine {
 	t.Helper()
@@ -175,7 +175,7 @@ func (m *machine) open(t *testing.T, kind string, s screen) *tab {
 	return m.visit(t, url, s, func(asked string) bool { return asked == url })
 }
 
-// visit opens a page. The test fails if the page requests a URL for which allows returns false.
+// visit opens a page. The test fails if the page requests a URL that allows does not permit.
 func (m *machine) visit(t *testing.T, url string, s screen, allows func(asked string) bool) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(m.browser)

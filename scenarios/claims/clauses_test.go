@@ -144,7 +144,7 @@ func (p *proof) event(matches func(i int, e *history.Event) bool) int {
 	return Open
 }
 
-// shown returns "" if an event matches. Otherwise it returns a message that says that there is no such event.
+// shown returns "" if an event matches. Otherwise, it returns a message that no such event was found.
 func (p *proof) shown(what string, matches func(i int, e *history.Event) bool) string {
 	if p.event(matches) == Open {
 		return "the history shows no such " + what
@@ -176,7 +176,7 @@ func (p *proof) returned(call int) int {
 	})
 }
 
-// mismatch returns "" if the statement is right. Otherwise it returns the given truth.
+// mismatch returns "" if the statement is right, and otherwise truth.
 func mismatch(right bool, truth string) string {
 	if right {
 		return ""

@@ -132,8 +132,8 @@ func TestANameIsRegisteredOnce(t *testing.T) {
 	Register(&Definition{Name: ticket})
 }
 
-// TestKeysOfOneProtocolAreOfOneProtocol: a setting that several protocols accept must be stored in Config itself. If it
-// were stored in one protocol's own settings, the other protocols would lose it.
+// TestKeysOfOneProtocolAreOfOneProtocol checks that a setting that several protocols accept is stored in Config itself.
+// If it were stored in one protocol's own settings, the other protocols would lose it.
 func TestKeysOfOneProtocolAreOfOneProtocol(t *testing.T) {
 	tried := 0
 	for _, d := range Definitions() {

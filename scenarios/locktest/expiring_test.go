@@ -66,8 +66,8 @@ func (l *watchdog) ValidUntil() time.Time {
 	return l.end
 }
 
-// TestALockIsValidForAsLongAsItSays: a lock is valid until the time that it reports, even if it reports a new time
-// while it is held. In this test, there are no faults, and the work takes longer than the TTL.
+// TestALockIsValidForAsLongAsItSays checks that a lock is valid until the time that it reports, even if it reports a
+// new time while it is held. There are no faults, and the work takes longer than the TTL.
 func TestALockIsValidForAsLongAsItSays(t *testing.T) {
 	for name, test := range map[string]struct {
 		renews, claims   bool
@@ -100,8 +100,8 @@ func TestALockIsValidForAsLongAsItSays(t *testing.T) {
 	}
 }
 
-// TestAClientThatChecksItsLockAsksItAgain: after work that takes longer than the TTL, a client asks its lock again how
-// long it is valid. It writes only if the lock has renewed itself.
+// TestAClientThatChecksItsLockAsksItAgain checks that after work that takes longer than the TTL, a client asks its lock
+// again how long it is valid. The client must write only if the lock has renewed itself.
 func TestAClientThatChecksItsLockAsksItAgain(t *testing.T) {
 	for renews, want := range map[bool]string{true: "writes", false: "leaves"} {
 		t.Run(want, func(t *testing.T) {

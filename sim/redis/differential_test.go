@@ -107,7 +107,7 @@ func (v vocabulary) move() time.Duration {
 	return all[v.IntN(len(all))]
 }
 
-// families maps the name of each group of related commands to the patterns that are compared with a real Redis.
+// families maps the name of each group of related commands to the patterns that are compared with a real Redis server.
 var families = map[string][]string{
 	"strings": {"SET K V", "SET K V NX|XX|GET|KEEPTTL", "SET K V EX|PX T", "SET K V NX|XX GET|KEEPTTL",
 		"SET K V EX|PX 0|-1|x", "SET K V foo",
@@ -200,9 +200,9 @@ var families = map[string][]string{
 // family (see families).
 var looking = []string{"GET K", "TYPE K", "EXISTS K", "DEL K", "SET K V", "PTTL K", "PEXPIRE K P", "DBSIZE"}
 
-// TestNodeAnswersAsRedis sends random commands to the node and to a real Redis, on two connections, while the wall
-// clock is moved forward and back. All replies must be equal byte for byte, except that sets may be in a different
-// order.
+// TestNodeAnswersAsRedis sends random commands to the node and to a real Redis server, on two connections, while the
+// wall clock is moved forward and back. All replies must be the same byte for byte, except that sets may be in a
+// different order.
 func TestNodeAnswersAsRedis(t *testing.T) {
 	r := newRig(t, 2)
 	for _, family := range slices.Sorted(maps.Keys(families)) {
@@ -221,7 +221,7 @@ func TestNodeAnswersAsRedis(t *testing.T) {
 }
 
 // compareRandom sends random commands to the node and to Redis, and compares the replies. From time to time, it moves
-// the clock. By default, it sends a few thousand commands; in a full test run, it sends sixty times as many. Tests with
+// the clock. It sends about a thousand commands or, in a full test run, more than a hundred times as many. Tests with
 // different names make different random choices. If there are preludes, each connection begins with one of them.
 func compareRandom(t *testing.T, r *rig, name string, draw func(vocabulary) []string, preludes ...string) {
 	const inRow = 60
@@ -263,7 +263,7 @@ func compareRandom(t *testing.T, r *rig, name string, draw func(vocabulary) []st
 
 // sameStream reports whether the node and Redis have sent the same data on a connection: the same replies in the same
 // order, and the same pushes before and after the replies. Pushes whose order Redis does not define may be in a
-// different order. Connection numbers may differ, too.
+// different order. Connection numbers may also differ.
 func sameStream(args []string, got, want string) bool {
 	got, want = connectionID.ReplaceAllString(got, "${1}:0"), connectionID.ReplaceAllString(want, "${1}:0")
 	if sameReply(args, got, want) {
@@ -275,7 +275,7 @@ func sameStream(args []string, got, want string) bool {
 
 var connectionID = regexp.MustCompile(`(\$2\r\nid\r\n):\d+`)
 
-// inPlaces splits a stream into three texts: the pushes before the first reply, the replies, and the pushes after the
+// inPlaces splits a stream into three parts: the pushes before the first reply, the replies, and the pushes after the
 // first reply. The pushes are sorted.
 func inPlaces(stream string) [3]string {
 	places := [3][]string{}

@@ -108,8 +108,8 @@ func TestMembersSendClientsToTheOwnerOfASlot(t *testing.T) {
 		"client-1 INFO cluster: $30 # Cluster cluster_enabled:1 ")
 }
 
-// TestAFailedMemberIsReplacedByItsReplica: replication is asynchronous. So, as with a Sentinel, a lock that has not
-// reached the replica is lost. The old master comes back as a replica.
+// TestAFailedMemberIsReplacedByItsReplica checks that a lock that has not reached the replica is lost, as with a
+// Sentinel, because replication is asynchronous. The old master must come back as a replica.
 func TestAFailedMemberIsReplacedByItsReplica(t *testing.T) {
 	for seed := range uint64(20) {
 		c := newMembers(t, seed, 1, time.Second)
@@ -146,8 +146,8 @@ func TestAFailedMemberIsReplacedByItsReplica(t *testing.T) {
 	}
 }
 
-// TestAMasterCutOffStopsServing: a master that reaches only a minority stops serving at about the time when the other
-// masters replace it. Writes that it has accepted in the meantime are lost.
+// TestAMasterCutOffStopsServing checks that a master that reaches only a minority stops serving at about the time when
+// the other masters replace it. Writes that it has accepted in the meantime must be lost.
 func TestAMasterCutOffStopsServing(t *testing.T) {
 	for seed := range uint64(20) {
 		c := newMembers(t, seed, 1, 2*time.Second)
@@ -190,8 +190,8 @@ func TestNobodyIsElectedWithoutAMajority(t *testing.T) {
 		"client-1 GET lock: -CLUSTERDOWN The cluster is down")
 }
 
-// TestOrdersToFailOver: a replica replaces its master when CLUSTER FAILOVER or a fault orders this, even though the
-// master works. The old master then follows it immediately.
+// TestOrdersToFailOver checks that a replica replaces its master when CLUSTER FAILOVER or a fault orders it to, even
+// though the master works. The old master must then follow it immediately.
 func TestOrdersToFailOver(t *testing.T) {
 	for how, order := range map[string]func(c *cluster, s *session){
 		"FORCE":    func(_ *cluster, s *session) { s.ask("redis-2-replica-2", 0, "CLUSTER", "FAILOVER", "FORCE") },
@@ -227,8 +227,8 @@ func TestOrdersToFailOver(t *testing.T) {
 	}
 }
 
-// TestTheReplicaWithTheMostDataIsElected: the replica with less data asks for votes a second later, so the other
-// replica is elected.
+// TestTheReplicaWithTheMostDataIsElected checks that the replica with less data asks for votes a second later, so that
+// the other replica is elected.
 func TestTheReplicaWithTheMostDataIsElected(t *testing.T) {
 	for seed := range uint64(20) {
 		c := newMembers(t, seed, 2, time.Second)
@@ -244,8 +244,8 @@ func TestTheReplicaWithTheMostDataIsElected(t *testing.T) {
 	}
 }
 
-// TestASlotIsMoved: while a slot is being moved, clients are redirected to the importing node for keys that the old
-// node no longer has. After the move, all members know the new owner.
+// TestASlotIsMoved checks that while a slot is being moved, clients are redirected to the importing node for keys that
+// the old node no longer has. After the move, all members must know the new owner.
 func TestASlotIsMoved(t *testing.T) {
 	c := newMembers(t, 1, 0, time.Second)
 	c.client("client-1", 10*ms, func(s *session) {
@@ -287,7 +287,7 @@ func TestASlotIsMoved(t *testing.T) {
 		"client-1 GET {lock}b: -MOVED 8718 redis-1:6379")
 }
 
-// TestMessagesReachAllMembers: a message on a channel reaches the subscribers of every member exactly once.
+// TestMessagesReachAllMembers checks that a message on a channel reaches the subscribers of every member exactly once.
 func TestMessagesReachAllMembers(t *testing.T) {
 	c := newMembers(t, 1, 1, time.Second)
 	for _, name := range c.names {

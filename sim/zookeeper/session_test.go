@@ -68,10 +68,10 @@ func TestSessionMovesToAnotherMember(t *testing.T) {
 }
 
 // TestMemberWithoutItsLeaderClosesItsConnections isolates the leader or a follower. The isolated member and the others
-// last hear from each other at 1 s. After syncLimit ticks, a follower gives up on its leader. The leader loses its
-// followers at the same time, and resigns at the next tick. The leader's client then has a pending ping, and waits two
-// seconds for the reply. With the default syncLimit, a session of 6 s has expired by then, unless the isolated member
-// is the leader.
+// last hear from each other at 1 s. After syncLimit ticks, a follower gives up on its leader. At the same time, the
+// leader loses its followers. It resigns at the next tick. Its client then has a pending ping, and waits two seconds
+// for the reply. By then, with the default syncLimit, a session of 6 s has expired unless the isolated member is the
+// leader.
 func TestMemberWithoutItsLeaderClosesItsConnections(t *testing.T) {
 	for _, test := range []struct {
 		syncLimit, number int
@@ -93,7 +93,7 @@ func TestMemberWithoutItsLeaderClosesItsConnections(t *testing.T) {
 }
 
 // TestMemberThatIsCutOffFromTheStartRefusesItsClients cuts a member off before it has received any message. Its client
-// keeps trying to connect. The member must refuse the client within a second after syncLimit ticks, as it does when it
+// keeps trying to connect. Within a second after syncLimit ticks, the member must refuse the client, as it does when it
 // loses its leader later in a run.
 func TestMemberThatIsCutOffFromTheStartRefusesItsClients(t *testing.T) {
 	for syncLimit, refused := range map[int]string{1: "2.", 5: "10."} {
@@ -120,7 +120,8 @@ func TestMemberThatIsSilentToItsLeaderClosesItsConnections(t *testing.T) {
 		"30.0 same session true, lost false")
 }
 
-// TestMemberNoticesTheEndOfAnotherAtOnce ends the leader's process, so that its connections to the other members break.
+// TestMemberNoticesTheEndOfAnotherAtOnce checks that members notice the end of the leader's process immediately,
+// because their connections to it break.
 func TestMemberNoticesTheEndOfAnotherAtOnce(t *testing.T) {
 	// The client first tries the two other members. One is taking part in the election. The other is the stopped
 	// leader: the connection is refused if it was shut down, and not answered if it lost power.
@@ -134,9 +135,9 @@ func TestMemberNoticesTheEndOfAnotherAtOnce(t *testing.T) {
 	}
 }
 
-// TestLeaderThatWasReplacedAnswersSync syncs and reads at a leader that has been replaced without knowing it. The read
-// is stale. The sessions are long because a sync waits for pending proposals, and the leader would propose to end short
-// sessions.
+// TestLeaderThatWasReplacedAnswersSync checks that a leader that does not know that it has been replaced answers a
+// sync, and then a read with stale data. The sessions are long because a sync waits for pending proposals, and the
+// leader would propose to end short sessions.
 func TestLeaderThatWasReplacedAnswersSync(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
 	long := func(k *zookeeper.ClientConfig) { k.Timeout = 30 * time.Second }

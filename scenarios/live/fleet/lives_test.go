@@ -43,9 +43,10 @@ func newLives(t *testing.T, script string) (l *Lives, failures chan error) {
 	return l, failures
 }
 
-// TestALifeAfterTheOther checks that a server's process starts only after the server's previous process has ended and
-// its files have been changed as that kind of stop requires (a power loss, for example, loses writes that were not
-// synced). If the server is stopped again before the process has started, the process must not start.
+// TestALifeAfterTheOther checks the order in which a server's processes start and end. A process starts only after the
+// previous one has ended and its files have been changed as required by the kind of stop. For example, a power loss
+// loses writes that were not synced. If the server is stopped again before the process has started, the process must
+// not start.
 func TestALifeAfterTheOther(t *testing.T) {
 	l, failures := newLives(t, "exec sleep 1000")
 	var did []string
@@ -85,8 +86,8 @@ func TestALifeAfterTheOther(t *testing.T) {
 	}
 }
 
-// TestWhatALifeStillSays checks that what a process does counts only until the process is stopped (during its Life),
-// and that only the first of several failures counts.
+// TestWhatALifeStillSays checks that a process's actions count only during its Life, which lasts until the process is
+// stopped. Only the first of several failures counts.
 func TestWhatALifeStillSays(t *testing.T) {
 	l, failures := newLives(t, "exec sleep 1000")
 	x := l.Begin(nil)

@@ -20,9 +20,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// onBoth executes the function play with a group of simulated servers, and then with a group of real ones. The two
-// executions must result in the same records, the same promotions, and the same texts reported by the client. If the
-// configuration has a Sentinel, it watches the servers.
+// onBoth calls play with a group of simulated servers, and then with a group of real ones. Both calls must result in
+// the same records, the same promotions, and the same reports by the client. If the configuration has a Sentinel, it
+// watches the servers.
 func onBoth(t *testing.T, c Config, play func(c *client, say func(string))) {
 	t.Helper()
 	testkit.Needs(t, "redis-server")
@@ -209,7 +209,7 @@ func TestDelaysBetweenServers(t *testing.T) {
 	})
 }
 
-// TestMinReplicasBehindACut checks that a master whose replica has been silent for too long refuses writes until it
+// TestMinReplicasBehindACut checks that a master rejects writes if its replica has been silent for too long, until it
 // receives messages from the replica again.
 func TestMinReplicasBehindACut(t *testing.T) {
 	testkit.FullOnly(t)

@@ -73,7 +73,7 @@ func TestSoundLocksKeepTheirPromises(t *testing.T) {
 // TestRenewedLocksSurviveEachPause tries every pause of a holder that renews its lock. A paused holder can neither
 // renew the lock nor announce its loss, but no pause may make the lock break one of the LeaseLaws. Each lock is tested
 // in three variants: it reports when its lease ends, it announces its loss, or it does both. Unless the test is
-// thorough, it tests only a lock whose key has no expiry, so that only the clients' clocks end a lease.
+// thorough, it tests only one lock. The key of this lock has no expiry, so only the clients' clocks end a lease.
 func TestRenewedLocksSurviveEachPause(t *testing.T) {
 	for _, l := range SoundLocks() {
 		if l.Renewal != ByWatchdog || l.Name != "record-with-heartbeat" && !thorough() {
@@ -195,7 +195,7 @@ func TestTrialReportsMistakes(t *testing.T) {
 	}
 }
 
-// TestEachLockIsStated checks that each lock has a unique name and all the explanations that a reader needs.
+// TestEachLockIsStated checks that each lock has a unique name and all the necessary explanations.
 func TestEachLockIsStated(t *testing.T) {
 	sound, broken := map[string]bool{}, map[string]bool{}
 	for _, l := range SoundLocks() {

@@ -34,7 +34,7 @@ var keeping = []kept{
 	{"clocks", locktest.Clocks, true, locktest.FencedLaws, nil},
 }
 
-// defect is a violation by a library of a law that a sound lock keeps. It includes the cause.
+// defect is a case in which a library violates a law that a sound lock keeps, with the cause.
 type defect struct {
 	library string
 	law     checker.Law
@@ -78,8 +78,8 @@ func known(library string, law checker.Law, cause checker.CauseKind) string {
 }
 
 // TestLibrariesKeepWhatSoundLocksKeep checks that a library breaks no law that a sound lock keeps, except for its known
-// defects. By default only redislock is tested. FENCEPOST_SOUND is the number of seeds for each library, family of
-// faults and protection. With 1000 seeds the test takes about half an hour on one core.
+// defects. By default, only redislock is tested. FENCEPOST_SOUND is the number of seeds for each library, family of
+// faults and protection. With 1000 seeds, the test takes about half an hour on one core.
 func TestLibrariesKeepWhatSoundLocksKeep(t *testing.T) {
 	seeds, _ := strconv.Atoi(os.Getenv("FENCEPOST_SOUND"))
 	for _, l := range All {

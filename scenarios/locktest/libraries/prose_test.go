@@ -124,8 +124,8 @@ connection, and a context cancels its children in the order of a map, which is r
 them; the rest was not traced.
 `}
 
-// whose returns a text that says who is responsible for a finding, and which lines of code cause it. It returns "" if
-// the reason for the finding is unknown.
+// whose says who is responsible for a finding, and which lines of code cause it. It returns "" if the reason for the
+// finding is unknown.
 func whose(library string, f *finding) string {
 	if text := ofLibrary[library][f.Cause.Kind]; text != "" {
 		return text

@@ -104,7 +104,7 @@ func data(stream uint32, flags byte, text string) []byte {
 
 const putPath = "/etcdserverpb.KV/Put"
 
-// TestACallIsTheSameInAnyPieces: a call has the same effect no matter how its bytes are split into pieces.
+// TestACallIsTheSameInAnyPieces checks that a call has the same effect no matter how its bytes are split into pieces.
 func TestACallIsTheSameInAnyPieces(t *testing.T) {
 	whole := append(call(1, putPath, "one"), call(3, putPath, strings.Repeat("x", 3000))...)
 	for piece := 1; piece < 200; piece++ {
@@ -120,8 +120,8 @@ func TestACallIsTheSameInAnyPieces(t *testing.T) {
 	}
 }
 
-// TestWhatIsWrittenAtOnceGoesByStream: calls that are written together are sent in the order of their streams,
-// regardless of which goroutine of the client wrote first. Pings come last.
+// TestWhatIsWrittenAtOnceGoesByStream checks that calls that are written together are sent in the order of their
+// streams, regardless of which goroutine of the client wrote first. Pings must come last.
 func TestWhatIsWrittenAtOnceGoesByStream(t *testing.T) {
 	const keepAlive = "/etcdserverpb.Lease/LeaseKeepAlive"
 	open := slices.Concat(headers(1, 0, ":path", keepAlive, "content-type", "application/grpc"),
@@ -199,7 +199,8 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 	}
 }
 
-// TestMessagesThatCannotBeRead: a message that cannot be read gets the same error as from the gRPC server in etcd 3.4.
+// TestMessagesThatCannotBeRead checks that a message that cannot be read gets the same error as from the gRPC server in
+// etcd 3.4.
 func TestMessagesThatCannotBeRead(t *testing.T) {
 	begin := headers(1, 0, ":path", putPath, "content-type", "application/grpc", "grpc-encoding", "snappy")
 	for text, want := range map[string]string{
@@ -222,8 +223,8 @@ func TestMessagesThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestAStreamThatNeverReads: a stream gets no more bytes than its window allows. It gets the rest when the client
-// enlarges the window. Meanwhile, other streams are not delayed.
+// TestAStreamThatNeverReads checks that a stream gets no more bytes than its window allows, and gets the rest when the
+// client enlarges the window. Other streams must not be delayed in the meantime.
 func TestAStreamThatNeverReads(t *testing.T) {
 	c, w := opened(t)
 	small := binary.BigEndian.AppendUint32([]byte{0, settingInitialWindow}, 100)
@@ -257,8 +258,8 @@ func TestAStreamThatNeverReads(t *testing.T) {
 	}
 }
 
-// TestPings: if the client sends a ping right after data has arrived, the wire answers the ping together with the next
-// data that arrives. Any other ping is sent to the member.
+// TestPings checks that the wire answers a ping together with the next data that arrives if the client sends the ping
+// right after data has arrived. Any other ping must be sent to the member.
 func TestPings(t *testing.T) {
 	c, w := opened(t)
 	ping := appendFrame(nil, framePing, 0, 0, []byte("12345678"))
