@@ -11,14 +11,14 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// TestEveryTwoOfThreeJudgesAgree lets three judges decide mutual exclusion on every small history: the interval check;
-// porcupine, both on all operations at once and in the smallest parts; and the literal definition. A history is a
-// sequence of calls, returns, losses and crashes of a few processes that request one lock. A loss or a crash counts as
-// an operation. The test omits histories that differ from another one only in the names of the processes. It varies the
-// outcome of releases, and of acquires that were not granted, only in the rows that say so.
+// TestEveryTwoOfThreeJudgesAgree compares three judges of mutual exclusion on every small history: the interval check,
+// porcupine, and the literal definition. porcupine judges all operations at once and also in the smallest parts. A
+// history is a sequence of calls, returns, losses and crashes of a few processes that request one lock. A loss or a
+// crash counts as an operation. Of histories that differ only in the names of the processes, the test tries one. The
+// outcomes of releases, and of acquires that were not granted, vary only in the rows with outcomes set.
 //
-// The test takes about half a minute on two cores, and several times as long with -race. With -short it omits the
-// larger rows, which take most of the time.
+// The test takes about half a minute on two cores, and several times as long with -race. Unless this is a full run, it
+// omits the larger rows, which take most of the time.
 func TestEveryTwoOfThreeJudgesAgree(t *testing.T) {
 	for _, c := range []struct {
 		processes, operations int
@@ -80,8 +80,8 @@ type enumeration struct {
 	ops              []linear.MutexOp
 	parts            linear.Parts
 	seen, violated   int
-	// number of histories that porcupine refuted by judging a part, and number of histories for which judging in pieces
-	// gave no answer
+	// divided is the number of histories that porcupine refuted by judging a part. unanswered is the number of
+	// histories for which it gave no answer when judging them in pieces.
 	divided, unanswered int
 }
 
@@ -224,8 +224,8 @@ func (e *enumeration) judge() {
 	}
 }
 
-// ask calls porcupine for the sections, divided into parts. The argument least is the minimum number of sections in a
-// part. The argument most is the maximum number of sections in one call to porcupine.
+// ask calls porcupine for the sections, divided into parts. least is the minimum number of sections in a part. most is
+// the maximum number of sections in one call to porcupine.
 func (e *enumeration) ask(least, most int) (linear.Answer, []linear.MutexOp) {
 	e.parts.Least, e.parts.Most, e.parts.Steps, e.parts.Permits = least, most, 1<<20, e.trace.Permits()
 	return e.parts.Mutex(e.ops)
@@ -254,17 +254,19 @@ func (e *enumeration) askInParts(whole linear.Answer) {
 
 // overlapsByDefinition applies the definition literally. A section lasts from the ok of its acquire until its process
 // calls release, learns that it lost the lock, or crashes, whichever comes first. Two sections overlap if they share an
-// instant and at least one of them is exclusive. The function returns all overlapping pairs, ordered by the later
-// acquire and then by the earlier one.
+// instant and at least one of them is exclusive. overlapsByDefinition returns all overlapping pairs, ordered by the
+// later acquire and then by the earlier one.
 //
 // If a crash was noticed late, the process may have left its section at any time since it was last known to be alive,
 // but not before the instant after its call. Two sections overlap only if they share an instant for every possible end.
 //
-// With several permits, the function returns one group of overlapping sections for each section that has any: the
-// section itself and the first choice of as many earlier sections as there are permits.
+// With several permits, it returns at most one group of overlapping sections for each section. The group consists of
+// the section itself and as many earlier sections as there are permits. If there are several such groups, it is the
+// first.
 func overlapsByDefinition(events []history.Event, permits int) (groups [][]int) {
 	is := func(e *history.Event, i int, f history.F) bool { return e.Process == events[i].Process && e.F == f }
-	// the first and last time of a section, for every way in which it may have ended; times are counted in events
+	// ways returns the first and the last time of section i, counted in events, for every way in which it may have
+	// ended
 	ways := func(i int) (all [][2]history.Time) {
 		end, alive, call := history.Never, history.Never, history.Time(0)
 		for j := range events {

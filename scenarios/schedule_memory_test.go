@@ -39,7 +39,6 @@ func newSchedules(t testing.TB) *schedules {
 	return &schedules{NewRunner(s), faults}
 }
 
-// run performs the run of a seed.
 func (s *schedules) run(t testing.TB, seed uint64) Result {
 	result, err := s.Run(nemesis.Plan{Seed: seed, Faults: s.faults.Draw(seed)})
 	if err != nil {
@@ -55,7 +54,7 @@ const (
 )
 
 // TestASchedulesMemory compares the heap use of a run with the expected values above, which are the same on every
-// machine. If heap use has risen, runs have become slower as well. If it has fallen, the expected values must be
+// machine. If a run uses more memory, runs have also become slower. If it uses less, the expected values must be
 // lowered.
 func TestASchedulesMemory(t *testing.T) {
 	if raceEnabled {

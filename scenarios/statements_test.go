@@ -21,8 +21,8 @@ func read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// table finds a table on the page: the table whose first column has the given title. It returns the rows. Each row maps
-// column titles to cells.
+// table returns the rows of the table on the page whose first column has the given title. Each row maps column titles
+// to cells.
 func table(t *testing.T, page, first string) (rows []map[string]string) {
 	t.Helper()
 	var titles []string
@@ -154,7 +154,7 @@ func TestSourcesOfTheCorpusAreCited(t *testing.T) {
 	}
 }
 
-// No published text refers readers to a file that is not published.
+// No published text refers to a file that is not published.
 func TestNoDocumentIsNamedByItsFile(t *testing.T) {
 	stored := regexp.MustCompile(`\b00[0-4]_[0-9a-f]{16}\b`)
 	root := ".."

@@ -7,8 +7,8 @@ import (
 )
 
 // TestFieldsAreInOrderOrSaidNotToBe tests every field whose values must be in some order or appear in a list of the
-// header. It makes a record with a field that breaks this rule. The record must be refused with an error that gives the
-// file, the line and the problem, or it must be accepted for a stated reason.
+// header. It makes a record with a field that breaks this rule. Either the record must be rejected with an error that
+// gives the file, the line and the problem, or it must be accepted for a stated reason.
 func TestFieldsAreInOrderOrSaidNotToBe(t *testing.T) {
 	const header = `{"header":{"servers":["s1","s2"],"shards":[["s1","s1-replica"]],"quorum":2,"clock_error":4,"end":90}}`
 	grant := func(f, typ string, time, since, granted, until int, more string) string {

@@ -37,7 +37,7 @@ func TestAPackageTravelsAsItsTestBinary(t *testing.T) {
 	}
 }
 
-// The result of the corpus equals that of a single process, except for the time that each mutant took.
+// A campaign gets the same result for the corpus as a single process, except for the time that each mutant took.
 func TestTheCorpusIsThatOfOneProcess(t *testing.T) {
 	t.Parallel()
 	args := []string{"--seeds", "2", "--starts", "2", "--unaimed", "--json"}
@@ -69,7 +69,8 @@ func TestTheCorpusIsThatOfOneProcess(t *testing.T) {
 	same(t, filesIn(t, filepath.Join(dir, "x")), files)
 }
 
-// Sweeps, advice and comparisons are divided as explorations are, and have the report and the files of one process.
+// Sweeps, advice and comparisons can be divided among workers, as explorations can. The report and the files are the
+// same as those of a single process.
 func TestOtherWorkIsThatOfOneProcess(t *testing.T) {
 	t.Parallel()
 	calls := [][]string{{"sweep", "delayed-restart", "--vary", "restart=8s..12s/2s", "--seeds", "3",
@@ -116,7 +117,7 @@ func TestSeveralScenariosAreReportedEach(t *testing.T) {
 	same(t, filesIn(t, filepath.Join(dir, "x")), filesIn(t, filepath.Join(one, "x")))
 }
 
-// The message about jobs that were set aside, because they crashed their workers, names their seeds.
+// If jobs were set aside because they crashed their workers, the message names the jobs' seeds.
 func TestWhatWasSetAsideIsNamedByItsSeeds(t *testing.T) {
 	t.Parallel()
 	x := &exploration{options: seeds{From: 100, Seeds: 50}}
@@ -134,8 +135,9 @@ func TestWhatWasSetAsideIsNamedByItsSeeds(t *testing.T) {
 	}
 }
 
-// A rule ends an exploration. The report contains what had been found by then, and says why the exploration ended.
-// Workers finish the ranges of seeds that they hold, so a rule that asks for one violation can report more.
+// A rule ends an exploration. The report contains what has been found so far, and says why the exploration ended.
+// Workers finish the ranges of seeds that they hold, so a rule that asks for one violation may lead to a report of
+// several.
 func TestRulesEndACampaign(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

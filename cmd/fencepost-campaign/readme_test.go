@@ -9,7 +9,7 @@ import (
 )
 
 // TestThreeTerminals runs the commands that the README shows: start, work, work. It kills one of the workers. The
-// report must equal that of a single process.
+// report must be the same as that of a single process.
 func TestThreeTerminals(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("README.md")

@@ -29,7 +29,7 @@ var (
 	testShown     = regexp.MustCompile(`(?m)^ *func (Test\w+)\(`)
 )
 
-// invocations returns the go test commands in the text of a file, whose path in the repository is also given. A command
+// invocations returns the go test commands in the text of a file. file is the file's path in the repository. A command
 // that selects tests but names no package runs the tests of the file's folder and of all folders below. The commands in
 // a folder "findings" are meant for the folder above it.
 func invocations(file, text string) (all []invocation) {
@@ -56,9 +56,9 @@ func invocations(file, text string) (all []invocation) {
 	return all
 }
 
-// folderOf returns the folder in which a command runs. If the line contains cd before the command, this is the folder
-// named there. Otherwise, if the command is in a file of a nested module, it is the folder of that module. The second
-// argument is the text of the file before the command.
+// folderOf returns the folder in which a command runs. before is the text of the file before the command. If the line
+// contains cd before the command, this is the folder named there. Otherwise, if the command is in a file of a nested
+// module, it is the folder of that module.
 func folderOf(file, before string) string {
 	line := before[strings.LastIndex(before, "\n")+1:]
 	if gone := changesFolder.FindAllStringSubmatch(line, -1); gone != nil {
@@ -72,8 +72,8 @@ func folderOf(file, before string) string {
 	return ""
 }
 
-// testsIn returns all tests in the packages that match an argument of go test. The second argument contains the tests
-// of each package.
+// testsIn returns all tests in the packages that match an argument of go test. tests contains the tests of each
+// package.
 func testsIn(argument string, tests map[string][]string) (names []string) {
 	below, all := strings.CutSuffix(argument, "...")
 	for room, of := range tests {

@@ -131,7 +131,7 @@ func markdownFiles(t *testing.T) (paths []string) {
 }
 
 // TestEveryPageOpensWithWhatItsReaderCanDo checks the first paragraph of each page, before any table or code. The
-// paragraph must say what readers can do or know after reading the page.
+// paragraph must say what users can do or know after reading the page.
 func TestEveryPageOpensWithWhatItsReaderCanDo(t *testing.T) {
 	for _, path := range markdownFiles(t) {
 		if filepath.Base(path) == "PULL_REQUEST_TEMPLATE.md" { // this page is a form to fill in
@@ -243,7 +243,7 @@ func fill(t *testing.T, text, name, content string) string {
 	return before + begin + content + end + after
 }
 
-// delayedRestart returns the output of the sweep that the document shows. Its argument is the path of the repository.
+// delayedRestart returns the output of the sweep that the document shows. root is the path of the repository.
 func delayedRestart(t *testing.T, root string) string {
 	worst := filepath.Join(root, "scenarios/testdata/delayed-restart-worst-case.yaml")
 	output := readmeOutput(t, "sweep", worst, "--law", "lease-exclusion", "--vary", "restart=0s..12s/500ms",

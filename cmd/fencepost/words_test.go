@@ -25,8 +25,9 @@ var plainer = map[string]string{
 	"does not tell":   "does not record, does not say",
 }
 
-// TestScreensUseTheFieldsWords searches everything that the program may print for the phrases listed in plainer: the
-// strings in its code, the files that it embeds, the output in golden files, and the documents.
+// TestScreensUseTheFieldsWords checks that nothing that the program may print contains a phrase listed in plainer. It
+// searches the strings in the program's code, the files that the program embeds, the output in golden files, and the
+// documents.
 func TestScreensUseTheFieldsWords(t *testing.T) {
 	for where, text := range printed(t) {
 		text = strings.Join(strings.Fields(strings.ToLower(text)), " ") // a phrase may be wrapped
@@ -38,7 +39,7 @@ func TestScreensUseTheFieldsWords(t *testing.T) {
 	}
 }
 
-// printed returns all texts that the program may print, each with its location as the key.
+// printed returns everything that the program may print, keyed by location.
 func printed(t *testing.T) map[string]string {
 	all := map[string]string{}
 	for _, s := range sources(t) {

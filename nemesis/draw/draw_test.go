@@ -101,8 +101,9 @@ func TestDrawnValuesAreReadableAndWithinTheMix(t *testing.T) {
 	}
 }
 
-// TestEqualSeedsDrawEqualFaults checks that equal seeds give equal draws. It also compares a digest of all draws with a
-// known one. If the digest changes, saved seeds no longer reproduce the failures for which they were saved.
+// TestEqualSeedsDrawEqualFaults checks that the same seed always draws the same faults. It also compares a digest of
+// all draws with a known one. If the digest changes, saved seeds no longer reproduce the failures for which they were
+// saved.
 func TestEqualSeedsDrawEqualFaults(t *testing.T) {
 	g := newGenerator(t, nil)
 	digest, different := fnv.New64a(), map[string]bool{}

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// simplerLines contains, for each line, what Simpler must return: its first result, and some of its other results
+// simplerLines contains what Simpler must return for each line: its first result (first), and some of its other results
 // (listed). The lines in missing must not be among the results.
 var simplerLines = []struct {
 	line    string
@@ -126,9 +126,9 @@ func TestTheSimplestFaults(t *testing.T) {
 	}
 }
 
-// TestDrawnFaultsHaveSimplerOnesUntilTheyEnd draws thousands of faults. For each, it checks that every result of
-// Simpler is valid, that its text parses to an equal fault, and that it has a smaller measure than the original fault.
-// The first result must be the simplest, and repeated simplification must end.
+// TestDrawnFaultsHaveSimplerOnesUntilTheyEnd draws thousands of faults. For each fault, it checks that every result of
+// Simpler is valid, that it survives being written as text and parsed again, and that it has a smaller measure than the
+// fault. The first result must be the simplest, and repeated simplification must end.
 func TestDrawnFaultsHaveSimplerOnesUntilTheyEnd(t *testing.T) {
 	g := newGenerator(t, nil)
 	longest, drawn, all := 0, 0, 400
@@ -143,7 +143,7 @@ func TestDrawnFaultsHaveSimplerOnesUntilTheyEnd(t *testing.T) {
 				continue
 			}
 			steps := 0
-			// simplify one result further: the last one, which is the smallest step, or another
+			// simplify one of the results further: the last one, which takes the smallest step, or another one
 			for ; len(simpler) > 0 && !t.Failed(); steps++ {
 				f = simpler[len(simpler)-1-(i*steps)%len(simpler)]
 				simpler = checkSimpler(t, f)

@@ -87,9 +87,9 @@ func TestAnEventSaysWhatIsNeeded(t *testing.T) {
 	}
 }
 
-// TestAnExpiryThatFollowsAtOnce checks the descriptions of a key that is set without an expiry and gets one later. If a
-// script sets the expiry at the same instant, the key is described as a key with an expiry. Otherwise the key has none
-// until it gets one.
+// TestAnExpiryThatFollowsAtOnce checks the description of a key that is set without an expiry and gets one later. If a
+// script sets the expiry at the same instant, the key must be described as having an expiry. Otherwise, it must be
+// described as having none.
 func TestAnExpiryThatFollowsAtOnce(t *testing.T) {
 	for later, want := range map[history.Time]string{
 		0: "redis-1: the key is set for x/1",

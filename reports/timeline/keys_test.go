@@ -62,8 +62,8 @@ func TestAPromotedReplicaHasTheKeysThatReachedIt(t *testing.T) {
 }
 
 // TestRowsAndGapsShowTheKeysOfTheirTime compares settle with a slow method that examines every instant. A row must show
-// the keys after the last event at its instant. The gap after the row must show the keys that did not change for the
-// longest time within the gap.
+// the keys after the last event at its instant. The gap after the row must show the keys as they are for the longest
+// time within the gap.
 func TestRowsAndGapsShowTheKeysOfTheirTime(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	gaps := 0

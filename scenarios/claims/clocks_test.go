@@ -27,9 +27,9 @@ func everyone(s *scenarios.Scenario) []sim.ProcessID {
 
 // If all clocks jump by the same amount at the start, no process can notice, because no absolute time comes from
 // outside. There are two exceptions, in which a running server compares its wall clock with an earlier reading. One is
-// the time of the last fsync with everysec. After a jump the server fsyncs at once: a crash loses less, a slow fsync
-// delays more, and a client that waits for the fsync waits less. The other is the last acknowledgment of each replica
-// with min-replicas-to-write. After a jump forward, it seems that no replica has acknowledged recently.
+// the time of the last fsync with everysec. After a jump, the server fsyncs immediately, so a crash loses less, a slow
+// fsync delays more, and a client that waits for the fsync waits less. The other is the last acknowledgment of each
+// replica with min-replicas-to-write. After a jump forward, no replica seems to have sent an acknowledgment recently.
 func TestAJumpOfAllClocksChangesNoEffect(t *testing.T) {
 	tried := newTally(t, "a jump of all clocks")
 	for _, s := range subjects(t) {
@@ -122,8 +122,8 @@ func scaled(s *scenarios.Scenario, by time.Duration) *scenarios.Scenario {
 
 // timeless reports whether every time that matters to the scenario and the plan is a setting of the scenario. It
 // returns false if there are replicas, a consensus among servers, or a once-per-second fsync that could matter. It also
-// returns false if the lock is fair, because the places in its queue expire after a time that only the package of the
-// lock knows.
+// returns false if the lock is fair, because the places in its queue expire after a fixed time that is defined in
+// another package.
 func timeless(s *scenarios.Scenario, p nemesis.Plan) bool {
 	first := s.Clients[0].Lock.Protocol
 	if s.Servers.Replicas > 0 || locks.Define(first).Service.Kind().OneLog || first == locks.Fair {
@@ -137,9 +137,10 @@ func timeless(s *scenarios.Scenario, p nemesis.Plan) bool {
 
 // If all times are doubled, the run is the same at half the speed, except where Redis uses fixed times. Redis rounds to
 // milliseconds, so what happens within two milliseconds may differ. It also searches for expired keys every 100 ms, and
-// whatever follows such a search waits for the fsync of the deletion. The time for which a waiting client may be stuck
-// includes one second that is the same for all scenarios (Header.Slack). The longer run is judged with two seconds
-// instead.
+// whatever follows such a search waits for the fsync of the deletion.
+//
+// The time for which a waiting client may be stuck includes one second that does not depend on the scenario
+// (Header.Slack). The longer run is judged with two seconds instead.
 func TestAllTimesDoubledIsTheSameRunAtHalfTheSpeed(t *testing.T) {
 	tried, rounded := newTally(t, "all times doubled"), 0
 	for _, s := range subjects(t) {
@@ -217,8 +218,8 @@ func nearExpiry(events []history.Event, i int, millis history.Time) bool {
 	return slices.ContainsFunc(events, near)
 }
 
-// nearCron reports whether event i happened within the given number of milliseconds after a periodic search for expired
-// keys, if this search found an expired key.
+// nearCron reports whether event i happened shortly after a periodic search for expired keys that found one. millis is
+// the maximum time between them, in milliseconds.
 func nearCron(events []history.Event, i int, millis history.Time) bool {
 	const every = 100 * 1e6 // Redis's default, hz 10 (redis.conf)
 	at := events[min(i, len(events)-1)].Time

@@ -15,8 +15,8 @@ import (
 )
 
 // small returns scenarios that are small enough to try every placement of one fault. Their delays and waits are fixed,
-// because a verification covers only fixed delays and waits. Some of the locks are not sound. The test skips a lock if
-// a verification finds a counterexample.
+// because a verification covers no others. Some of the locks are not sound. The test skips a lock if a verification
+// finds a counterexample.
 func small() (texts []string) {
 	const work = "network: {delay: 1ms}\nclients: 2\nlimit: 60s\n"
 	const single = "servers: {redis: 1, version: tair, persistence: {append-fsync: always}}\n" + work

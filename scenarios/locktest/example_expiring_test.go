@@ -20,7 +20,7 @@ func newExpiring(c *locktest.Client) (locktest.Lock, error) {
 	return expiring{m}, nil
 }
 
-// With ChecksValidity the client calls ValidUntil before each write, and does not write once that time has passed.
+// With ChecksValidity, the client calls ValidUntil before each write, and does not write once that time has passed.
 func ExampleExpiring() {
 	TestExpiring := func(t *testing.T) {
 		locktest.Run(t, locktest.Config{New: newExpiring, TTL: lease, Faults: locktest.Pauses,

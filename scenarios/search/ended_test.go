@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// TestALawIsNotKeptBecauseAClientEnded: if a client ended before its work was done, a law that holds in this run is
-// undecided, and the report says why. Violations in this run count.
+// TestALawIsNotKeptBecauseAClientEnded checks the judgment of a run in which a client ended before its work was done. A
+// law that holds in this run must be undecided, and the report must say why. Violations in this run must count.
 func TestALawIsNotKeptBecauseAClientEnded(t *testing.T) {
 	const text = "name: ended\nservers: {redis: 1}\nclients: 2\nlock: {protocol: set-nx-px, ttl: 1s}\n" +
 		"work: {hold: 2s}\n"

@@ -15,9 +15,9 @@ import (
 const freshSeeds = 1 << 40
 
 // TestFreshSeedsConfirmWhatASweepSays uses new seeds to check what a sweep's sentence says about a law. It performs
-// runs at the values that the sentence names: the value up to which a law is always broken, the value from which it is
-// safe, and a value at which it is broken in some runs. The number of new runs that contradict the sentence must be
-// statistically compatible with the numbers in the sentence.
+// runs at the values that the sentence names. These are the value up to which the law is always broken, the value from
+// which it is safe, and a value at which it is broken in some runs. The number of new runs that contradict the sentence
+// must be statistically compatible with the numbers in the sentence.
 func TestFreshSeedsConfirmWhatASweepSays(t *testing.T) {
 	const threeRestarts = "faults.1.restart,faults.2.restart,faults.3.restart="
 	sharp, blurred := 0, 0

@@ -9,7 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/lua"
 )
 
-// scriptTexts lists scripts. The node and a real Redis execute each of them several times while the data changes.
+// scriptTexts lists scripts. The node and a real Redis server execute each of them several times while the data
+// changes.
 var scriptTexts = []string{
 	releaseScript,
 	"return redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])",
@@ -178,7 +179,7 @@ var jsonScripts = []string{
 	"return cjson.encode(KEYS) .. cjson.encode(ARGV)",
 }
 
-// readOnlyScripts lists scripts that EVAL_RO executes or refuses.
+// readOnlyScripts lists scripts that EVAL_RO executes or rejects.
 var readOnlyScripts = []string{
 	"return redis.call('get', KEYS[1])",
 	"return redis.call('set', KEYS[1], 'v')",
@@ -212,8 +213,8 @@ func TestScriptsThatOnlyReadAnswerAsInRedis(t *testing.T) {
 	sameScripts(t, "EVAL_RO", slices.Concat(readOnlyScripts, scriptTexts))
 }
 
-// sameScripts runs scripts on the node and on a real Redis, several times while the data changes. It runs all of them
-// with EVAL or EVAL_RO. A script that has been loaded is also run with EVALSHA or EVALSHA_RO.
+// sameScripts runs scripts on the node and on a real Redis server, several times while the data changes. It runs all of
+// them with EVAL or EVAL_RO. A script that has been loaded is also run with EVALSHA or EVALSHA_RO.
 func sameScripts(t *testing.T, eval string, texts []string) {
 	real := startRealRedis(t).dial()
 	m := newMachine(Config{})

@@ -302,8 +302,8 @@ func TestOutputIsWholeWhenWaitReturns(t *testing.T) {
 	}
 }
 
-// TestSignalsAreIgnoredByNobodyElse checks that a command inherits the signal handling of this process, and not that of
-// the keeper.
+// TestSignalsAreIgnoredByNobodyElse checks that a command inherits the signal handling of this process rather than that
+// of the keeper.
 func TestSignalsAreIgnoredByNobodyElse(t *testing.T) {
 	ignored := func(status string) string {
 		_, after, _ := strings.Cut(status, "SigIgn:")

@@ -17,8 +17,8 @@ import (
 
 // valCtxCh is the channel that the Done method of a watch's context returns in etcd's client. It is created when the
 // program starts and is never closed. It belongs to no synctest bubble, so a goroutine that waits for it stops the
-// bubble's clock. A nil channel also means "never done", but does not stop the clock. A package that uses go:linkname
-// needs an assembly file (clock.s).
+// bubble's clock. It can be replaced by nil, which also means "never done" but does not stop the clock. A package that
+// uses go:linkname needs an assembly file (clock.s).
 //
 //go:linkname valCtxCh go.etcd.io/etcd/client/v3.valCtxCh
 var valCtxCh chan struct{}
@@ -36,8 +36,8 @@ func init() {
 	balancer.Register(inTurn{})
 }
 
-// inTurn is gRPC's round-robin balancer, changed so that equal seeds choose the same members. The order of the members
-// does not depend on a Go map, and calls made at the same instant start one after another.
+// inTurn is gRPC's round-robin balancer, changed so that it always chooses the same members for a seed. The order of
+// the members does not depend on a Go map, and calls made at the same instant start one after another.
 type inTurn struct{}
 
 // Name returns the name of the balancer that inTurn replaces.
@@ -90,9 +90,9 @@ func (t *turns) turnTo(members []balancer.Picker) {
 	t.members = members
 }
 
-// Pick chooses the next member. It takes some microseconds, depending on the method, so calls that are due at the same
-// instant start at different instants. A call that is repeated because its connection broke finds only the remaining
-// members.
+// Pick chooses the next member. It takes several microseconds, depending on the method, so calls that are due at the
+// same instant start at different instants. A call that is repeated because its connection broke finds only the
+// remaining members.
 func (t *turns) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	method := fnv.New32a()
 	method.Write([]byte(info.FullMethodName))
