@@ -326,7 +326,7 @@ func short(v any) string {
 	return string(text)
 }
 
-// show formats a value as EDN, but without quotes around strings and without the colon of keywords.
+// show formats a value as EDN, but without quotes around strings or colons before keywords.
 func show(v any) string {
 	switch v := v.(type) {
 	case string:

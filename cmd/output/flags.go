@@ -44,7 +44,7 @@ func Given(flags *pflag.FlagSet, names ...string) (words []string) {
 	return words
 }
 
-// count is the value of a flag that takes a whole number in a range.
+// count implements pflag.Value for a whole number in a range.
 type count struct {
 	n           *int
 	least, most int
@@ -64,7 +64,7 @@ func Count(c *cobra.Command, n *int, name string, standard, least, most int, usa
 	c.Flags().Var(&count{n, least, most, takes}, name, usage)
 }
 
-// mostWorkers is the maximum for --workers. It is more than any machine has cores, but not too many processes to start.
+// mostWorkers is the maximum for --workers. No machine has so many cores, but so many processes can still be started.
 const mostWorkers = 4096
 
 // Workers registers the flag --workers. usage says what the workers do. The default is one worker per core.

@@ -88,7 +88,7 @@ func (t *Builder) enter(sent, granted, until float64, attempt string, tok histor
 		Attempt: history.Attempt(attempt), Token: tok, Grant: g})
 }
 
-// Gone removes the key of an attempt from the servers, one server after the other, 1 ms apart.
+// Gone removes the key of an attempt from one server after another, at intervals of 1 ms.
 func (t *Builder) Gone(why history.Why, of, by string, from float64, servers ...int) *Builder {
 	for i, n := range servers {
 		t.At(from + float64(0.001*float64(i))).Add(history.Event{Process: history.Process(fmt.Sprintf("redis-%d", n)),

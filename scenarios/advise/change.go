@@ -230,9 +230,9 @@ func alternatives(f *format.Form, now format.Value) (list []string) {
 // documented is the drift allowance in the examples of the Redlock documentation: 1%, in parts per million.
 const documented = 10_000
 
-// restartDelay returns how long a crashed server must stay down before it restarts, so that every lease that it may
-// have forgotten has ended. This is the longest TTL, plus a tenth for clock differences. restartDelay returns zero if
-// no fault restarts a server sooner.
+// restartDelay returns how long a crashed server must stay down so that every lease that it may have forgotten has
+// ended. This is the longest TTL, plus a tenth for clock differences. restartDelay returns zero if no fault restarts a
+// server sooner.
 func (b *subject) restartDelay() time.Duration {
 	ttl := longestTTL(b.scenario)
 	away := (ttl + ttl/10).Truncate(time.Millisecond) + time.Millisecond
@@ -315,7 +315,7 @@ const (
 	members        = 3
 )
 
-// servers adds the servers that a protocol needs to a change.
+// servers extends the change c with the servers that the protocol d needs.
 func (b *subject) servers(c Change, d *locks.Definition) Change {
 	set := func(path string, n int) {
 		c.edits = append(c.edits, edit{Path: "servers." + path, Value: strconv.Itoa(n)})

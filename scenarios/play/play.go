@@ -149,7 +149,7 @@ func Of(s *scenarios.Scenario) (State, error) {
 	return state, nil
 }
 
-// With returns the state for a scenario and a plan. It has the plan's faults and seed.
+// With returns the state for a scenario with the faults and the seed of the given plan.
 func With(s *scenarios.Scenario, plan nemesis.Plan) (State, error) {
 	state, err := Of(s)
 	if err != nil {
@@ -257,7 +257,7 @@ func (o *opened) faults(run *single.Run) []planned {
 	return all
 }
 
-// byMessage reports whether a fault strikes a single message at the time it is sent.
+// byMessage reports whether a fault strikes a single message when it is sent.
 func byMessage(f nemesis.Fault) bool { return f.Kind.Has(nemesis.FieldNumber) }
 
 // delaysOne reports whether a fault delays a single message on a link.
@@ -265,8 +265,8 @@ func delaysOne(f nemesis.Fault) bool {
 	return f.Kind.Has(nemesis.FieldPeer) && f.Kind.Has(nemesis.FieldBy) && f.For == 0
 }
 
-// ends reports whether a fault has an end that a reader can drag. The crash of a client has none, because the client
-// does not restart.
+// ends reports whether a fault has an end that users can drag. The crash of a client has none, because the client does
+// not restart.
 func ends(f nemesis.Fault) bool {
 	return !delaysOne(f) && (f.Kind.Has(nemesis.FieldFor) || f.Kind.Has(nemesis.FieldRestart) &&
 		!nemesis.IsClient(f.Target))

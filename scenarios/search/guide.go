@@ -89,8 +89,8 @@ func (p *Plans) Shown() Shown {
 	return s
 }
 
-// differing checks whether a run was repeated to draw the given seed's plan, and had a different result. If so, it
-// returns the seed of that run, and otherwise nil.
+// differing returns the seed of the run that was repeated to draw the given seed's plan and had a different result. If
+// there is no such run, it returns nil.
 func (p *Plans) differing(seed uint64) *uint64 {
 	if g := &p.guide; g.noticed != nil && *g.noticed == seed {
 		return g.differ
@@ -99,8 +99,8 @@ func (p *Plans) differing(seed uint64) *uint64 {
 }
 
 // Resume makes p continue in the middle of a block of seeds, where an earlier process stopped. seed is the first seed
-// whose plan was not drawn. shown describes the runs from the first seed of the block up to seed, exclusive. Resume
-// returns an error if a plan cannot be parsed, or if a plan is a variation of one that was not kept.
+// whose plan was not drawn. shown describes the runs of the seeds of the block before it. Resume returns an error if a
+// plan cannot be parsed, or if a plan is a variation of one that was not kept.
 func (p *Plans) Resume(seed uint64, shown []Shown) error {
 	g := &p.guide
 	g.begin(BlockOf(seed))

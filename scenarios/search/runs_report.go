@@ -27,8 +27,8 @@ type RunsReport struct {
 }
 
 // Instructive returns the seeds of the runs worth showing, the most instructive first. For each way in which runs
-// differed from the expectation, it returns the first such run; differences about more serious laws come first. If no
-// run differed, it returns the first undecided run. If all runs came out as expected, it returns nothing.
+// differed from the expectation, it returns the first such run. Differences in more serious laws come first. If no run
+// differed, it returns the first undecided run. If all runs came out as expected, it returns nothing.
 func (r *Result) Instructive() (seeds []uint64) {
 	groups := slices.Clone(r.Campaign.Groups)
 	slices.SortStableFunc(groups, func(a, b format.Group) int {

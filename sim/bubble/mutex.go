@@ -40,7 +40,7 @@ var countMutexes = sync.OnceValue(func() bool {
 })
 
 // idleTable finds the runtime's table. It searches the initialized variables that contain no pointers, and returns nil
-// unless exactly one place has the table's content.
+// unless the table's content occurs in exactly one place.
 //
 //go:norace
 func idleTable() (table []bool) {

@@ -266,7 +266,7 @@ func (s *server) pushTo(m *raft.Member, w *watcher, key sim.Key, message []byte)
 	m.Push(w.conn, key, Record{Kind: Message, Stream: w.stream, Body: string(message)}.Append(nil))
 }
 
-// show sends a gRPC watcher all changes that it has not been sent yet, in one message.
+// show sends all pending changes to a gRPC watcher, in one message.
 func (s *server) show(m *raft.Member, w *watcher) {
 	all := s.store.changes
 	first := sort.Search(len(all), func(i int) bool { return all[i].revision >= w.next })
