@@ -34,7 +34,7 @@ type Parts struct {
 	// Most is the maximum number of sections in one call to porcupine. If a part is longer, only that many of its
 	// sections are checked, so it can be refuted but not confirmed.
 	Most int
-	// Steps is the number of steps left for all further calls to porcupine. A step is one of the model's steps.
+	// Steps is the number of steps of the model that are left for further calls to porcupine.
 	Steps int
 	// Permits is the maximum number of holders if the lock is a semaphore. It is 0 or 1 for a mutex.
 	Permits int

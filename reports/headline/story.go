@@ -32,7 +32,7 @@ func name(p history.Process) string {
 	return string(p)
 }
 
-// process returns the name of holder i's process, or otherwise if the name is unknown.
+// process returns the name of holder i's process. If the name is unknown, it returns the string otherwise.
 func (s *story) process(i int, otherwise string) string {
 	if i < len(s.f.Holders) && s.f.Holders[i] != "" {
 		return name(s.f.Holders[i])
@@ -116,8 +116,7 @@ func (s *story) overlap() (long history.Time, over bool) {
 	return 0, false
 }
 
-// entered reports whether the event with the index at is a successful acquire by one of the holders, except the last
-// holder.
+// entered reports whether the event at the given index is a successful acquire by any holder but the last.
 func (s *story) entered(at int) bool {
 	e := &s.h.Events[at]
 	return e.F == history.Acquire && e.Type == history.OK && e.Lock == s.f.Lock &&

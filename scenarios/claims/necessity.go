@@ -34,8 +34,7 @@ type Necessity struct {
 // if it names a fault unnecessarily, and with "missing" if it fails to name a fault.
 func NewNecessity(t testing.TB, wrongs *Wrongs) *Necessity { return &Necessity{t: t, wrongs: wrongs} }
 
-// Story checks the faults that a story's explanation names. It also adds the trials that a report would contain to the
-// story.
+// Story checks the faults that a story's explanation names. It also adds trials to the story, as a report would.
 func (n *Necessity) Story(s *Story) {
 	n.again = single.NewTrials(s.Scenario)
 	n.Stories++
@@ -109,8 +108,7 @@ func (n *Necessity) trials(s *Story, named []int) {
 	}
 }
 
-// aloneSentence matches the sentence of an explanation that says that the violation does not occur without a given
-// fault.
+// aloneSentence matches the sentence of an explanation that names a fault without which the violation does not occur.
 var aloneSentence = regexp.MustCompile(`It does not happen without "([^"]*)"`)
 
 // repeated reports whether another fault of the plan looks the same as the ith fault in a history.
@@ -119,8 +117,8 @@ func (n *Necessity) repeated(s *Story, i int) bool {
 		func(f nemesis.Fault) bool { return f.Recorded() == s.Plan.Faults[i].Recorded() })
 }
 
-// names returns, for each fault that an explanation names, the fault's indices in the plan. It reports an error for a
-// fault in the text that the finding does not list, and for a listed fault that is not in the plan.
+// names returns the indices in the plan of each fault that an explanation names. It reports an error for a fault in the
+// text that the finding does not list, and for a listed fault that is not in the plan.
 func (n *Necessity) names(s *Story) [][]int {
 	named := single.NamedIn(s.Plan, s.History, &s.Finding)
 	rest := s.Explanation
@@ -143,8 +141,8 @@ func (n *Necessity) names(s *Story) [][]int {
 	return named
 }
 
-// longestFirst returns the indices of the faults, sorted so that a fault whose line contains the line of another fault
-// comes before it.
+// longestFirst returns the indices of the faults in a certain order: if the line of one fault contains the line of
+// another, the former comes first.
 func longestFirst(faults []nemesis.Fault) []int {
 	places := make([]int, len(faults))
 	for i := range places {

@@ -82,7 +82,7 @@ func (c *consulCaller) ask(env sim.Env, attempt history.Attempt, timeout time.Du
 	return a
 }
 
-// openConsulSession creates a session and starts to renew it. It returns nil if no server answers within the TTL.
+// openConsulSession creates a session and starts renewing it. It returns nil if no server answers within the TTL.
 func openConsulSession(env sim.Env, l *consulLock, attempt history.Attempt) *consulSession {
 	other := func(conn int) consulCaller { return consulCaller{config: l.config, conn: conn, at: l.caller.at} }
 	a := l.caller.call(env, attempt, l.config.TTL, consul.CreateSession(consul.SessionOptions{Name: sessionName,

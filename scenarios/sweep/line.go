@@ -70,7 +70,7 @@ func (l *Line) Words(key string) string {
 }
 
 // byChance reports whether the seed decides the outcome at some value: the law is broken in only some of the runs with
-// this value. byChance returns false if the law could not be judged at every value of the line.
+// this value. byChance returns false if there is a value on the line at which the law could not be judged.
 func (l *Line) byChance() bool {
 	is := func(states ...State) func(Stretch) bool {
 		return func(s Stretch) bool { return slices.Contains(states, s.State) }

@@ -117,8 +117,8 @@ func (t *thread) getitimer() outcome {
 	return t.gives(0)
 }
 
-// alarms implements the system call alarm. It sets the alarm to a number of seconds, and returns the time that remained
-// of the previous alarm. The result is rounded to the nearest second, but is at least 1 if any time remained.
+// alarms implements the system call alarm. It sets the alarm to a number of seconds, and returns the time that was left
+// on the previous alarm. The result is rounded to the nearest second, but is at least 1 if any time was left.
 func (t *thread) alarms() outcome {
 	left := t.p.remaining(t.p.alarm)
 	t.p.setAlarm(int64(uint32(t.regs.Rdi))*1e9, 0)

@@ -8,7 +8,7 @@ import (
 )
 
 // tracker holds the leader's deadlines for all sessions. Deadlines are rounded up to the next tick and checked once per
-// tick (ExpiryQueue), on the monotonic clock. The tracker is not replicated: a new leader gives each session its whole
+// tick (ExpiryQueue), on the monotonic clock. The tracker is not replicated: a new leader gives each session its full
 // timeout again.
 type tracker struct {
 	tick     time.Duration

@@ -26,8 +26,8 @@ type Event struct {
 	Path string
 }
 
-// tree holds the znodes. It does not depend on sessions or time. The caller passes the zxid of each change. The field
-// changes lists the changes that the current transaction has made.
+// tree holds the znodes. It does not depend on sessions or time. The caller passes the zxid of each change. The changes
+// of the current transaction are recorded in the field changes.
 type tree struct {
 	nodes   map[string]*znode
 	changes []change // changes by the current transaction, in the order in which watches fire
@@ -275,7 +275,7 @@ func (t *tree) check(c *command) Code {
 	return code
 }
 
-// containers returns the sorted paths of the containers that have no children but have had some.
+// containers returns the sorted paths of the containers that no longer have any children.
 func (t *tree) containers() (paths []string) {
 	for path, n := range t.nodes {
 		if n.container && n.creates > 0 && len(n.children) == 0 {

@@ -28,7 +28,7 @@ return 1`); err != nil {
 func pushToken(c *Call) (bool, error) { return granted(c.Do("RPUSH", c.key("lock"), "token")) }
 
 // waitsForSignal sets the key if it does not exist. Otherwise, it waits for the signal that a releasing client pushes
-// onto a list, and then performs the step then.
+// onto a list, and then continues with the given step.
 func waitsForSignal(then Step) Step {
 	return func(c *Call) (bool, error) {
 		if taken, err := setNX(c); taken || err != nil {
@@ -333,7 +333,7 @@ var brokenEnds = []BrokenLock{
 			Way: Way{leaseExclusion, miscounted}, By: "client-1",
 			Why: "The keys are set at 0 s and expire at 8 s. " +
 				"client-1 subtracts 82 ms for clock drift, and still relies on the lock until 8.37 s."}},
-		// The lock must be held for 9 s, for the same reason as in string-counts-from-the-reply.
+		// The lock must be held for 9 s, for the same reason as the broken lock string-counts-from-the-reply.
 		Found: []Family{Network}, Hold: 9 * time.Second},
 	{Recipe: Recipe{Name: "string-not-given-back", Take: setNX, Unchecked: true,
 		Give: func(c *Call) (bool, error) { return true, nil }}, Of: "string",

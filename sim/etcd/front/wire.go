@@ -132,7 +132,7 @@ func (w *wire) begin(l sim.Line) bool {
 	return true
 }
 
-// pass sends the member the requests that the client has written at one time. It sorts them by stream, because the
+// pass sends the member all requests that the client has written at the same time. It sorts them by stream, because the
 // client's goroutines write them in a random order. Pings (stream 0) come last.
 func (w *wire) pass(l sim.Line) {
 	slices.SortStableFunc(w.asked, func(a, b request) int { return cmp.Compare(a.call.Stream-1, b.call.Stream-1) })
@@ -356,7 +356,8 @@ func (w *wire) reset(s *stream, code uint32) {
 // overhead.
 const mostMessage = 2 << 20
 
-// reopen is the number of bytes after which the client is allowed to send that many more on the connection.
+// reopen is the number of received bytes after which the connection's window is opened for the same number of bytes
+// again.
 const reopen = 1 << 14
 
 func (w *wire) takeData(f *frame) error {
