@@ -20,7 +20,7 @@ type part struct {
 }
 
 // Plainer calls visit with each change that simplifies f or removes an optional element, such as its duration. Some of
-// the changes lead to an impossible fault.
+// the changes produce faults that are impossible.
 func (f Fault) Plainer(visit func(change func(*Fault))) {
 	for _, p := range f.Kind.definition().parts {
 		if p.plainer != nil {

@@ -43,7 +43,7 @@ type Caller interface {
 // Tasks is a Caller whose client has several tasks, which share its connections.
 type Tasks interface {
 	Caller
-	// Turn sets the task to which the next calls to Begin and Try belong, and the next bytes that are written. Tasks
+	// Turn sets the task to which the next calls to Begin and Try, and the bytes that are written next, belong. Tasks
 	// are numbered from 1; 0 means that the task is not known. If calling is true, the bytes are sent during a call to
 	// the task's lock. Otherwise, they come from code that is still running after an earlier call.
 	Turn(task int, calling bool)
@@ -77,7 +77,7 @@ type Line interface {
 	// Now returns the true time.
 	Now() Time
 	// Ask sends a request to the server as a message on the network. The message's delay depends on the attempt to
-	// which the request belongs and on the purpose of the request, phase.
+	// which the request belongs, and on phase, which says what the request is for.
 	Ask(args []string, of history.Attempt, phase string)
 	// Deliver passes bytes to the client, without a delay.
 	Deliver(b []byte)

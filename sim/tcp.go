@@ -149,7 +149,7 @@ type keepAlive struct {
 	unanswered int
 }
 
-// keepAlive starts to probe the pipes that were open when the server stopped.
+// keepAlive starts probing the pipes that were open when the server stopped.
 func (p *Process) keepAlive() {
 	for _, c := range p.w.net.all() {
 		if c.server == p && c.pipe != nil && c.life == p.life && !c.closed {

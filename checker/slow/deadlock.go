@@ -191,8 +191,8 @@ func (r *reading) faultAtOnce(i int) bool {
 	return slices.ContainsFunc(r.faults, func(f fault) bool { return r.calmFrom(&f) == i })
 }
 
-// endless reports whether a hold lasts until its holder ends it. The hold is extended without limit, or the servers'
-// last record of its key shows no expiry.
+// endless reports whether a hold lasts until its holder ends it, either because it is extended without limit, or
+// because the servers' last record of its key shows no expiry.
 func (r *reading) endless(s *section) bool {
 	if r.Header.Uncapped {
 		return true

@@ -8,7 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/html"
 )
 
-// grid writes a table that has groups of columns. It never splits the table, whatever its width: the reader can scroll.
+// grid writes a table that has groups of columns. It never splits the table, whatever its width, because the page can
+// be scrolled.
 func (t *Table) grid(p *html.Writer) {
 	p.Style(html.GridStyle)
 	groups, heads := t.gridHeads()

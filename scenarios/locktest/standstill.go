@@ -12,9 +12,9 @@ import (
 // lookEvery is the real time between two checks of a run's goroutines.
 const lookEvery = 100 * time.Millisecond
 
-// watchMutexes watches for a wait for a mutex that stops virtual time. Soon after such a wait begins, the process ends
-// with a dump of its goroutines. With versions of Go in which a mutex does not stop virtual time, watchMutexes does
-// nothing.
+// watchMutexes watches for goroutines that stop virtual time because they wait for a mutex. Soon after such a wait
+// begins, the process ends with a dump of its goroutines. With versions of Go in which a mutex does not stop virtual
+// time, watchMutexes does nothing.
 func watchMutexes() {
 	if !bubble.MutexesPass() {
 		go endAtStandstill()

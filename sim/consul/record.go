@@ -57,8 +57,8 @@ func (s *server) recordProlonged(m *raft.Member, x *session, by history.Attempt)
 	}
 }
 
-// agent returns the attempt to record as the cause of a change to a key of this session. This is the attempt that made
-// the change. But if it is the attempt that created the session, agent returns the key's owner instead.
+// agent returns the attempt to record as the cause of a change to a key of this session. This is the key's owner if the
+// attempt that created the session made the change, and otherwise the attempt that made it.
 func (x *session) agent(by, owner history.Attempt) history.Attempt {
 	if by == x.creator {
 		return owner

@@ -10,7 +10,7 @@ import (
 )
 
 // Scripts contain names instead of numbers. @lock is the lock's key, and @queue is another key of the lock. $owner and
-// $ttl are arguments. The function numbered assigns the numbers.
+// $ttl are arguments. See numbered, which assigns the numbers.
 
 var names = regexp.MustCompile(`[@$][a-z]+`)
 
