@@ -128,8 +128,8 @@ func (t *judge) stuckFinding(f *Finding, s *trace.Stuck, limit history.Time) {
 	b.About = about
 }
 
-// calm returns a sentence that says that no fault was active while somebody was stuck. It mentions any exceptions:
-// permanent faults, and faults of a resource that nobody used.
+// calm states, as a sentence, that no fault was active while somebody was stuck. It mentions any exceptions: permanent
+// faults, and faults of a resource that nobody used.
 func (t *judge) calm(s *trace.Stuck) string {
 	var kinds []string
 	for i := range t.Faults {
@@ -221,8 +221,8 @@ func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about histo
 	return Cause{Kind: StuckWithoutHolder}, about, story + t.waitingStory(a, s.Since, now), witness
 }
 
-// dueText says when a key that exists at the moment now expires. If the key should already have expired, dueText also
-// names the fault of the server's clock that kept it alive.
+// dueText says when a key expires or should have expired. The key exists at the given moment. If it should already have
+// expired, dueText also names the fault of the server's clock that kept it alive.
 func (t *judge) dueText(key *standingKey, now moment) string {
 	switch {
 	case key.until == history.Never:
@@ -260,7 +260,7 @@ func (t *judge) circle(s *trace.Stuck) (cause Cause, about history.Process, why 
 	return Cause{Kind: StuckInCycle}, "", "Each holds what the next one wants: " + list(names) + ".", w
 }
 
-// quorumStory returns the sentence that says that faults have permanently removed too many servers.
+// quorumStory returns a sentence about too many servers that faults have permanently removed.
 func (t *judge) quorumStory(gone []*trace.Fault) string {
 	h := &t.History.Header
 	if len(h.Servers) == 1 {

@@ -80,8 +80,9 @@ func (j Judges) String() string {
 }
 
 // bothJudges obtains the answers of both judges for every lock, and stores them in t.answers. If the judges disagree
-// about a lock, it returns their answers about that lock. Otherwise, if sections overlap, it returns the answers about
-// the lock with the first overlap in the history. Otherwise, it returns porcupine's first answer that is not Allowed.
+// about a lock, it returns their answers about that lock. If they agree and sections overlap, it returns the answers
+// about the lock with the first overlap in the history. If no sections overlap, it returns porcupine's first answer
+// that is not Allowed.
 func (t *judge) bothJudges() (all Judges, overlaps []clash, more bool) {
 	t.parts.Renew(t.Permits())
 	t.answers = t.answers[:0]

@@ -127,7 +127,7 @@ func openComparison(e entry, _ []byte) (subject, error) {
 	return c, json.Unmarshal(e.Options, &c.options)
 }
 
-// probes performs runs of one of the scenarios that are compared, and returns digests of their results (see probe).
+// probes performs runs of one of the compared scenarios, and returns digests of their results (see probe).
 func (c *comparing) probes(seeds ...uint64) ([]probe, error) {
 	one := compare.Scenarios()[0]
 	s, err := scenarios.Parse(one.Name, []byte(one.Text))

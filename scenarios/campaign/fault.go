@@ -15,10 +15,10 @@ type Fault struct {
 	// Struck is the number of faults that struck. A fault counts if its target was up at the planned time or, if the
 	// fault names a message, when the message was sent.
 	Struck int `json:"struck"`
-	// Met is the number of faults that struck while they could have an effect (see WhileHeld). This means that a client
-	// affected by the fault requested or held a lock before the fault ended. A fault of servers, of the resource or of
-	// links between them affects all clients. A fault with a lasting effect, such as a clock jump or a server that
-	// stays down, lasts until the end of the run.
+	// Met is the number of faults that struck while they could have an effect (see WhileHeld): at some time between the
+	// start and the end of the fault, a client affected by it requested or held a lock. A fault of servers, of the
+	// resource or of links between them affects all clients. A fault with a lasting effect, such as a clock jump or a
+	// server that stays down, lasts until the end of the run.
 	Met int `json:"met"`
 }
 

@@ -210,8 +210,7 @@ func (f *heldFile) looksInto(own int) bool {
 	return err == nil && got == n
 }
 
-// filesOf is used to give a copied process files of its own. The copied process must be stopped, and must not be in a
-// system call.
+// filesOf gives a copied process its own files. The copied process must be stopped, and must not be in a system call.
 type filesOf struct {
 	pid   int
 	spare uint64 // address of memory that the copy does not use

@@ -32,7 +32,8 @@ type Recipe struct {
 	Take, Give, Undo, Renew Step
 	// Renewal determines who calls Renew.
 	Renewal Renewal
-	// Inner determines whether the work also acquires and releases the lock, and how this affects the watchdog.
+	// Inner determines whether the work acquires the lock a second time, and how the second release affects the
+	// watchdog.
 	Inner Inner
 	// Unchecked makes Unlock return nil even if Give returns false.
 	Unchecked bool
@@ -350,8 +351,8 @@ func (h *holder) Close() error {
 	return all
 }
 
-// ask carries out a step on all servers at the same time. granted reports whether a quorum has granted it. unclear is
-// set if this is unknown because too few servers answered.
+// ask performs a step on all servers at the same time. granted reports whether a quorum has granted it. unclear is set
+// if this is unknown because too few servers answered.
 func (h *holder) ask(ctx context.Context, s Step, owner string, conns []Conn) (granted, unclear bool, c *Call) {
 	calls := make([]*Call, len(conns))
 	var over sync.WaitGroup
@@ -489,8 +490,8 @@ func (c *Call) set(condition string) (any, error) {
 }
 
 // eval runs a script in which keys and arguments have names instead of numbers. A script can always use the arguments
-// $owner, $ttl (in milliseconds) and $mode ("read" or "write"). pairs contains the names and values of any other
-// arguments, in turn.
+// $owner, $ttl (in milliseconds) and $mode ("read" or "write"). pairs contains any other arguments: each name is
+// followed by its value.
 func (c *Call) eval(script string, pairs ...string) (any, error) {
 	text, keys, args := numbered(script, c.dress.Reversed)
 	rest := []string{strconv.Itoa(len(keys))}
