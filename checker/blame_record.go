@@ -105,9 +105,9 @@ func (t *judge) reborn(r *record) *trace.Fault {
 	})
 }
 
-// deposing finds the fault because of which a replica replaced the master of u's group before the given position. This
-// is the last fault that struck the master before the failover. If there is no such fault, it is the failover itself,
-// provided that it was a fault of the plan: Sentinel starts a failover only after a fault.
+// deposing finds the fault that made a replica replace the master of u's group before the given position. This is the
+// last fault that struck the master before the failover. If there is no such fault, it is the failover itself, provided
+// that it was a fault of the plan: Sentinel starts a failover only after a fault.
 func (t *judge) deposing(u history.Process, at int) *trace.Fault {
 	over := t.promotion(u, at)
 	if over == nil {

@@ -128,8 +128,8 @@ func (t *judge) stuckFinding(f *Finding, s *trace.Stuck, limit history.Time) {
 	b.About = about
 }
 
-// calm states, as a sentence, that no fault was active while somebody was stuck. It mentions any exceptions: permanent
-// faults, and faults of a resource that nobody used.
+// calm says that no fault was active while somebody was stuck. It mentions any exceptions: permanent faults, and faults
+// of a resource that nobody used.
 func (t *judge) calm(s *trace.Stuck) string {
 	var kinds []string
 	for i := range t.Faults {
@@ -260,7 +260,7 @@ func (t *judge) circle(s *trace.Stuck) (cause Cause, about history.Process, why 
 	return Cause{Kind: StuckInCycle}, "", "Each holds what the next one wants: " + list(names) + ".", w
 }
 
-// quorumStory returns a sentence about too many servers that faults have permanently removed.
+// quorumStory says that faults have permanently removed too many servers.
 func (t *judge) quorumStory(gone []*trace.Fault) string {
 	h := &t.History.Header
 	if len(h.Servers) == 1 {

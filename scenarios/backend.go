@@ -29,8 +29,8 @@ type Backend struct {
 	Steady  bool // the servers never read their wall clock
 	Cluster func(*Servers) Cluster
 	// Settings are the settings in the "servers" mapping that only this kind of server accepts. fields lists the names
-	// of further such settings, which are parsed by code of their own. check, if set, checks the description of the
-	// servers and reports problems.
+	// of further such settings, which are parsed by separate code. check, if set, checks the description of the servers
+	// and reports problems.
 	Settings []format.Key[Servers]
 	fields   []string
 	check    func(*file)
@@ -154,8 +154,8 @@ func (b *Backend) ownSettings() []string {
 // path.
 func (s *Servers) KeysOnPaths() bool { return s.backend().Paths }
 
-// lasts returns how long after the holder's last message to the servers a lock with these settings can still block
-// other clients.
+// lasts returns how long a lock with these settings can block other clients after the servers received the last message
+// from its holder.
 func (s *Servers) lasts(c *locks.Config) time.Duration {
 	d, b := locks.Define(c.Protocol), s.backend()
 	switch {

@@ -358,8 +358,8 @@ type tail struct {
 	lost int // number of bytes that were dropped before text
 }
 
-// mostKept is the maximum number of bytes stored of a client's output. mostSaid is the maximum number of them that an
-// error shows.
+// mostKept is the maximum number of bytes of a client's output that are stored. mostSaid is the maximum number of bytes
+// that an error shows.
 const (
 	mostKept = 256 << 10
 	mostSaid = 4 << 10
@@ -385,7 +385,7 @@ func (t *tail) replace(p []byte) {
 	t.Write(p)
 }
 
-// all returns the stored output, with the passwords in URLs hidden. If a part of the output was dropped, all says how
+// all returns the stored output, with the passwords in URLs hidden. If part of the output was dropped, all says how
 // much.
 func (t *tail) all() string {
 	t.mu.Lock()

@@ -104,8 +104,8 @@ func limitOf(h *history.History, v checker.Verdict, f checker.Finding) limit {
 type hold struct {
 	*history.Event     // the acquire ok event
 	at             int // position
-	// end is the index of the event at which the hold was released or lost or its client crashed; len(Events) if there
-	// is no such event.
+	// end is the index of the event at which the hold was released or lost, or the client crashed. It is len(Events) if
+	// there is no such event.
 	end   int
 	until history.Time // end of its validity, as last stated
 }
@@ -234,8 +234,8 @@ func tooSoonToLearn(h *history.History, f *checker.Finding) bool {
 	return gone > 0 && granted < gone+h.Header.TTL/3
 }
 
-// toldOfItsEnd reports whether the lock told its holder that the lease had ended before another client was granted the
-// lock.
+// toldOfItsEnd reports whether the lock had told its holder about the end of the lease before another client was
+// granted the lock.
 func toldOfItsEnd(h *history.History, f *checker.Finding) bool {
 	holds := holdsOf(h, f)
 	return slices.ContainsFunc(holds, func(g *hold) bool {

@@ -36,7 +36,7 @@ func (c *Call) get() (string, error) {
 	return value, err
 }
 
-// ifRead reads the key. If the key has the owner value, ifRead performs the step then.
+// ifRead reads the key. If the key has the owner value, ifRead continues with the given step.
 func ifRead(then Step) Step {
 	return func(c *Call) (bool, error) {
 		value, err := c.get()

@@ -70,7 +70,7 @@ func (e Events) String() string {
 	return b.String()
 }
 
-// Notify publishes an event of a key if the event's class is enabled.
+// Notify publishes an event for a key if the event's class is enabled.
 func (d *Data) Notify(class Events, event, name string) {
 	if d.Notifies&class == 0 || d.Loading {
 		return
