@@ -9,8 +9,8 @@ import (
 
 func init() { register("fairness", (*reading).fairness) }
 
-// fairness compares each grant of a lock with each other acquire of the lock. It also examines each period between two
-// events in which the lock was free.
+// fairness compares each grant of a lock with every other acquire of that lock. It also examines each period between
+// two events in which the lock was free.
 func (r *reading) fairness() Finding {
 	if r.Header.Order.Turn == 0 || r.Header.Permits > 1 {
 		return Finding{Outcome: Unchecked}
@@ -177,8 +177,8 @@ func (r *reading) cutOff(p history.Process, i int) bool {
 	})
 }
 
-// freeTooLong returns the breach in which, at time by, a lock has been free for too long although a process is waiting
-// for it. w is the first acquire of that wait.
+// freeTooLong returns a breach: at time by, a lock has been free for too long although a process is waiting for it. w
+// is the first acquire of that wait.
 func (r *reading) freeTooLong(w *ask, by history.Time) Breach {
 	at := max(0, lastBy(r.History, by))
 	b := Breach{[]int{w.call}, "left free while a client waits", by}

@@ -157,8 +157,8 @@ func (f *Frame) count(s document.Suite) {
 	}
 }
 
-// Progress returns a function that reports progress on standard error. what says what is being counted, done is the
-// current count, and of is the total.
+// Progress returns a function that reports progress on standard error. Its arguments are a word for what is being
+// counted, the current count, and the total.
 func (f *Frame) Progress() func(what string, done, of int) {
 	return ProgressOn(f.command.ErrOrStderr())
 }

@@ -47,8 +47,8 @@ func (r *Reader) suggest(place Place, problem string, meant []string, all string
 	r.Problem(place, near, "%s", problem)
 }
 
-// otherMappings returns the other mappings that accept a key that was found in the mapping here. It omits that mapping
-// even if the mapping accepts the key in some files (for example, in a lock with another protocol).
+// otherMappings returns the mappings that accept a key, other than the mapping in which the key was found. That mapping
+// is omitted even if it accepts the key in some files (for example, in a lock with another protocol).
 func (r *Reader) otherMappings(key, here string) (places []string) {
 	if r.Elsewhere == nil {
 		return nil
