@@ -80,7 +80,7 @@ func (t *judge) decideOne(c *clash) (Cause, []record) {
 }
 
 // byTaker reports whether a client, rather than the server, decided that the key that disappeared at position gone had
-// expired. The key must be a member of a set, since servers never remove members by themselves. No fault may have
+// expired. The key must be a member of a set, since servers never remove members on their own. No fault may have
 // changed the server's clock. In addition, either the record must name the client's clock, or a fault must have changed
 // a client's clock.
 func (t *judge) byTaker(gone int) bool {

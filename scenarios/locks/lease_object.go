@@ -239,7 +239,7 @@ func (l *leaseObject) Acquire(env sim.Env) (*Hold, error) {
 	return l.retry(env, l.try, sleep)
 }
 
-// try makes one attempt. It returns nil if the client is not the leader after that.
+// try makes one attempt. It returns nil if the client is not the leader afterwards.
 func (l *leaseObject) try(env sim.Env) *Hold {
 	h, e := &Hold{own: l.now}, l.now
 	e.attempt, e.identity = l.next(env)

@@ -81,8 +81,8 @@ func (w *sweeper) do(j *job) (o outcome, err error) {
 	return o, err
 }
 
-// perform performs the jobs and passes their results to take, in order. round, counted from 0, tells lists of jobs with
-// the same name apart.
+// perform performs the jobs and passes their results to take, in order. round, counted from 0, distinguishes lists of
+// jobs that have the same name.
 func (s *Sweep) perform(ctx context.Context, what string, round int, jobs []job, take func(i int, o outcome) error) (
 	done int, err error) {
 	work := campaign.Work[outcome]{Name: what, Stage: fmt.Sprintf("%s, round %d", what, round+1), Size: len(jobs),

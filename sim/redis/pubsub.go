@@ -201,7 +201,7 @@ func (n *Node) push(conn uint64, key sim.Key, w resp.Writer) {
 	n.heldBytes = w.Out
 }
 
-// pubSub implements PUBSUB. It lists channels in the order of their names; in Redis, the order is not defined.
+// pubSub implements PUBSUB. It lists channels sorted by name; in Redis, the order is not defined.
 func pubSub(n *Node, args []string) {
 	sub := strings.ToLower(args[1])
 	kind := toChannels
