@@ -11,8 +11,8 @@ import (
 
 // Exclusion describes faults that a lock does not promise to survive. It names one kind of fault and may set
 // conditions. It is written as one line: "jump of servers", "drift above 1000ppm", "crash losing everything, restart
-// within 10s", "shut down, no restart", "cut, no end". String writes an Exclusion in a form from which ParseExclusion
-// obtains the same Exclusion.
+// within 10s", "shut down, no restart", "cut, no end". An Exclusion returned by ParseExclusion does not change if it is
+// printed by String and parsed again.
 type Exclusion struct {
 	Kind Kind
 	// Loss (Crash only) excludes only crashes with this loss of data. LosesMemory, the zero value, excludes every

@@ -80,8 +80,8 @@ var (
 	ratio      = regexp.MustCompile(`^[+-]?[0-9]+/[0-9]+$`)
 )
 
-// badNumber finds the first number in EDN text that is not valid EDN or does not fit its type, and says what is wrong
-// with it. It returns "" if there is no such number.
+// badNumber finds the first number in EDN text that is invalid or does not fit its type, and says what is wrong with
+// it. It returns "" if there is no such number.
 func badNumber(text []byte) string {
 	for i := 0; i < len(text); {
 		switch c := text[i]; {

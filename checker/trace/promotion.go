@@ -7,7 +7,7 @@ import "github.com/fencepost-sim/fencepost/checker/history"
 // the master's keys, later records say that these were lost.
 type Promotion struct{ Old, New history.Process }
 
-// PromotionBy returns the promotion caused by fault f, whose effect is does. ok is false if the fault causes no
+// PromotionBy returns the promotion caused by a fault f with the effect does. ok is false if the fault causes no
 // promotion. f may be nil.
 func PromotionBy(does history.Effect, f *history.Fault) (p Promotion, ok bool) {
 	if does != history.Promotes || f == nil || len(f.On) == 0 || len(f.To) == 0 {
@@ -16,7 +16,8 @@ func PromotionBy(does history.Effect, f *history.Fault) (p Promotion, ok bool) {
 	return Promotion{f.On[0], f.To[0]}, true
 }
 
-// Moved returns the server that has a server's keys after the promotion. kept is false if these keys are dropped.
+// Moved returns the server that has the given server's keys after the promotion. kept is false if these keys are
+// dropped.
 func (p Promotion) Moved(server history.Process) (now history.Process, kept bool) {
 	switch server {
 	case p.New:

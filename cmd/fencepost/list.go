@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// listing is the catalog of scenarios, or a part of it.
+// listing is the catalog of scenarios, or part of it.
 type listing []listedSection
 
 // listedSection contains one or more scenarios from a section of the catalog.

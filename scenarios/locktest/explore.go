@@ -17,7 +17,7 @@ type Report struct {
 	// the trial run (RunTrial) failed. In that case, the test fails.
 	Runs int
 	// Breaches are the distinct violations of promised laws. Violations of ownership come first, then violations of the
-	// other laws in the order of the laws, and last those that no lock with a lease can prevent.
+	// other laws in the order of the laws, and finally violations that no lock with a lease can prevent.
 	Breaches []Breach
 	// Failures are the runs that could not be judged: the lock's own code panicked, hung or left the simulation.
 	Failures []Failure
