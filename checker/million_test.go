@@ -41,7 +41,7 @@ type million struct {
 	shape func(h *history.History, broken bool)
 }
 
-// atLast returns a function that calls spoil, which breaks a sound history, if the history is to be broken.
+// atLast returns a function that breaks a sound history by calling spoil, but only if it is told to break the history.
 func atLast(spoil func(h *history.History)) func(*history.History, bool) {
 	return func(h *history.History, broken bool) {
 		if broken {
@@ -192,8 +192,8 @@ func slowLast(h *history.History) {
 	h.Header.End = h.Events[len(h.Events)-1].Time + 1e11
 }
 
-// slowUnderFaults adds a fault after every ten events. Each fault strikes one of two servers and never ends. At the end
-// it adds an acquire that takes too long.
+// slowUnderFaults adds a fault after every ten events. Each fault strikes one of two servers and never ends. At the
+// end, slowUnderFaults adds an acquire that takes too long.
 func slowUnderFaults(h *history.History, broken bool) {
 	var events []history.Event
 	for i, e := range h.Events {

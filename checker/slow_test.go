@@ -148,8 +148,8 @@ func encoded(t *testing.T, h *history.History) string {
 	return b.String()
 }
 
-// gossip makes a random history. It has three clients, each of which does one thing at a time. It also has two servers,
-// a resource, and faults. The records of the servers and of the resource are arbitrary.
+// gossip makes a random history. The history has three clients, each of which does one thing at a time. It also has two
+// servers, a resource, and faults. The records of the servers and of the resource are arbitrary.
 type gossip struct {
 	r       *rand.Rand
 	h       *history.History

@@ -146,7 +146,7 @@ func TestRegisters(t *testing.T) {
 }
 
 // TestClocksLeaveOpenWhatTheyCannotDecide checks that the law is never found to hold if the clocks may be wrong. The
-// law is violated only if every possible clock error violates it.
+// law is violated only if there is a violation for every possible clock error.
 func TestClocksLeaveOpenWhatTheyCannotDecide(t *testing.T) {
 	for _, c := range []struct {
 		error history.Time // the clock error; events are 1 ms apart

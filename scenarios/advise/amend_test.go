@@ -127,8 +127,8 @@ func TestTextRefusesWhatItCannotKeep(t *testing.T) {
 	}
 }
 
-// The keys of every scenario of the catalog are removed, changed and set again. rewritten fails if its text differs
-// from a Document after the same edits.
+// The keys of every scenario of the catalog are removed, changed and set again. After each edit, the text must be the
+// same as that of a Document with the same edits (see rewritten).
 func TestTextDoesWhatADocumentDoes(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	for i, name := range scenarios.Names() {

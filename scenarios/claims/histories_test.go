@@ -72,7 +72,7 @@ func onHistories(t *testing.T, relation string, few, many int, change func(*hist
 	}
 }
 
-// sameVerdict fails the test unless two verdicts agree in outcomes, causes, and the positions of violations. Their
+// sameVerdict fails the test unless two verdicts agree on outcomes, causes, and the positions of violations. Their
 // wording may differ.
 func sameVerdict(t *testing.T, h *history.History, was, is checker.Verdict) {
 	t.Helper()

@@ -98,8 +98,8 @@ func TestLeftoversOfARunMakeNoDifferenceToTheNext(t *testing.T) {
 	}
 }
 
-// TestWhatARunDoesNotLeaveAgainMayBeKept checks when a library may have started a goroutine once for the whole program:
-// if it leaves the goroutine behind in one run, but no other in the next.
+// TestWhatARunDoesNotLeaveAgainMayBeKept checks when a library may have started a goroutine once for the whole program.
+// This is the case if the library leaves the goroutine behind in one run, but no further one in the next.
 func TestWhatARunDoesNotLeaveAgainMayBeKept(t *testing.T) {
 	type counts = map[string]int
 	for name, test := range map[string]struct {

@@ -88,7 +88,7 @@ func rigOf(t *testing.T, process func(sim.ProcessID) int) *rig {
 	return r
 }
 
-// callsFrom returns the port of the server that calls from an address.
+// callsFrom returns the port of the server whose calls come from the given address.
 func (r *rig) callsFrom(from, _ netip.AddrPort) *Port {
 	r.relay.mu.Lock()
 	defer r.relay.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 var families = slices.Insert(slices.Clone(matrixtest.Families), 4, matrixtest.Family{Name: "sessions",
 	Faults: locktest.Sessions})
 
-// TestMatrix runs each client under each family of faults if -update is set. With -run 'TestMatrix/^zk-lock$' it runs a
-// single client.
+// TestMatrix runs each client under each family of faults if -update is set. With -run 'TestMatrix/^zk-lock$', it runs
+// a single client.
 func TestMatrix(t *testing.T) { matrixtest.Run(t, clients, families) }
 
 // TestFindings replays the findings that TestMatrix has stored.
