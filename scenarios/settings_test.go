@@ -81,7 +81,7 @@ func TestEverySettingChangesARunOrIsRefused(t *testing.T) {
 	}
 }
 
-// refusals matches an entry of the golden file, which consists of a setting and, in the next line, the reason.
+// refusals matches an entry of the golden file, which consists of a setting and, on the next line, the reason.
 var refusals = regexp.MustCompile(`(?m)^\S.*\n +.*\n`)
 
 // settingsOfTheFormat returns every setting that affects the course of runs, the choice of faults or the judging of

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// The report of an exploration of a simple lock fits on one screen of at most fifty lines of eighty columns. The most
+// The report of an exploration of a simple lock fits on one screen, which has fifty lines of eighty columns. The most
 // serious finding comes first.
 func TestExplorationsOfSimpleLocksFitAScreen(t *testing.T) {
 	testkit.FullOnly(t)

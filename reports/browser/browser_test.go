@@ -20,7 +20,7 @@ import (
 )
 
 // scenarios contains scenario files for the pages: a lock that is quickly verified, a lock that a single fault breaks,
-// and a scenario that contradicts its file's expectation.
+// and a scenario whose outcome contradicts the expectation in its file.
 var scenarios = map[string]string{
 	"sound.yaml": `name: sound
 servers: {redis: 1, persistence: {append-fsync: always}}
@@ -175,7 +175,7 @@ func (m *machine) open(t *testing.T, kind string, s screen) *tab {
 	return m.visit(t, url, s, func(asked string) bool { return asked == url })
 }
 
-// visit opens a page. The test fails if the page requests a URL that allows does not permit.
+// visit opens a page. The test fails if the page requests a URL that is not allowed.
 func (m *machine) visit(t *testing.T, url string, s screen, allows func(asked string) bool) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(m.browser)

@@ -167,7 +167,7 @@ func (p *proof) crashed(name, when string) bool {
 	}) != Open
 }
 
-// returned returns the index of the event that ends the call at index call, or Open if the call never returned.
+// returned returns the index of the event that ends the call at the given index, or Open if the call never returned.
 func (p *proof) returned(call int) int {
 	c := &p.History.Events[call]
 	return p.event(func(i int, e *history.Event) bool {

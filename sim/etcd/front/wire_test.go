@@ -258,8 +258,8 @@ func TestAStreamThatNeverReads(t *testing.T) {
 	}
 }
 
-// TestPings checks that the wire answers a ping together with the next data that arrives if the client sends the ping
-// right after data has arrived. Any other ping must be sent to the member.
+// TestPings checks that a ping that the client sends right after data has arrived is answered together with the next
+// data. Any other ping must be sent to the member.
 func TestPings(t *testing.T) {
 	c, w := opened(t)
 	ping := appendFrame(nil, framePing, 0, 0, []byte("12345678"))
