@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/queue"
 )
 
-// lockPackage is a package outside this module with a lock in Go.
+// lockPackage is a package outside this module that contains a lock in Go.
 const lockPackage = "../../scenarios/locktest"
 
 // The campaign sends a package's test binary to the workers, which explore the package with it.

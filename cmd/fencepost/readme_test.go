@@ -231,7 +231,7 @@ func TestReadmeScenarioComesOutAsItSays(t *testing.T) {
 	}
 }
 
-// fill replaces the text between the two marks with the given name.
+// fill replaces the text between two marks. name is the name of the marks.
 func fill(t *testing.T, text, name, content string) string {
 	t.Helper()
 	begin, end := fmt.Sprintf("<!-- %s: begin -->\n", name), fmt.Sprintf("<!-- %s: end -->", name)

@@ -90,8 +90,8 @@ func confirm(t *testing.T, s *Sweep, st *Stretch, law checker.Law, fresh int) st
 	}
 	violated := p.Laws.Of(law).Violated
 	n, told := float64(violated), fmt.Sprintf("of %d fresh seeds %d break it at %s", fresh, violated, st.At.Text)
-	// beyond returns an upper bound on the number of runs that break the law if each run does so with the probability
-	// chance. The probability that the number exceeds the bound is below 1 in 10,000.
+	// beyond returns an upper bound on the number of runs that break the law if each run does so with the given
+	// probability. The probability that the number exceeds the bound is below 1 in 10,000.
 	beyond := func(chance float64) float64 {
 		mean := chance * float64(fresh)
 		return mean + 4*math.Sqrt(mean*(1-chance)) + 1

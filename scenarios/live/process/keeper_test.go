@@ -40,8 +40,7 @@ sleep 1000`
 
 var members = []string{"leader", "child", "gone-off", "orphan"}
 
-// beParent starts a keeper, which runs the command in the constant family. It prints the keeper's folder, and waits to
-// be killed.
+// beParent starts a keeper, which runs the command family. It prints the keeper's folder, and waits to be killed.
 func beParent() {
 	k, err := Start()
 	if err == nil {
@@ -70,7 +69,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// numbers returns the process IDs that the processes of the command family have written to files.
+// numbers returns the process IDs that the processes started by family have written to files.
 func numbers(t *testing.T, folder string) (list []int) {
 	t.Helper()
 	await(t, "the family is there", func() bool { return exists(filepath.Join(folder, "all")) })

@@ -65,7 +65,7 @@ func anys(args []string) []any {
 	return all
 }
 
-// redigoConn is a Conn that uses a redigo connection. It opens the connection again after an error.
+// redigoConn is a Conn that uses a redigo connection. It reopens the connection after an error.
 type redigoConn struct {
 	c    *locktest.Client
 	addr string
