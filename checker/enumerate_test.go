@@ -15,7 +15,7 @@ import (
 // porcupine, and the literal definition. porcupine judges all operations at once and also in the smallest parts. A
 // history is a sequence of calls, returns, losses and crashes of a few processes that request one lock. A loss or a
 // crash counts as an operation. Of histories that differ only in the names of the processes, the test tries one. The
-// outcomes of releases, and of acquires that were not granted, vary only in the rows with outcomes set.
+// outcomes of releases, and of acquires that were not granted, vary only in the rows that set outcomes.
 //
 // The test takes about half a minute on two cores, and several times as long with -race. Unless this is a full run, it
 // omits the larger rows, which take most of the time.
