@@ -128,8 +128,8 @@ func (t *judge) stuckFinding(f *Finding, s *trace.Stuck, limit history.Time) {
 	b.About = about
 }
 
-// calm says that no fault was active while somebody was stuck. It mentions any exceptions: permanent faults, and faults
-// of a resource that nobody used.
+// calm says that no fault was active while a client was stuck. It mentions any exceptions: permanent faults, and faults
+// of a resource that no client used.
 func (t *judge) calm(s *trace.Stuck) string {
 	var kinds []string
 	for i := range t.Faults {

@@ -71,7 +71,7 @@ func (k *leftKey) expires() bool {
 	return k.service == history.Redis && (k.expiry == "due" || k.renewed != "no")
 }
 
-// stays reports whether the key still exists when somebody has waited for too long: at 12 s or, if another client has
+// stays reports whether the key still exists when a client has waited for too long: at 12 s or, if another client has
 // held the lock before, at 15 s.
 func (k *leftKey) stays() bool {
 	over := 12

@@ -135,7 +135,7 @@ func (r *reading) stuckBehind(a *ask, i int, begun map[*ask]*ask, by history.Tim
 	return cmp.Or(r.blockedBy(root, by), "stuck")
 }
 
-// held reports whether somebody holds a lock just after position i.
+// held reports whether any process holds a lock just after position i.
 func (r *reading) held(lock history.Lock, i int) bool {
 	return slices.ContainsFunc(r.sections, func(s *section) bool { return s.lock == lock && covers(s.ok, i, s.end) })
 }

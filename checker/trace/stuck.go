@@ -106,8 +106,8 @@ func (t *Trace) Stuck(limit history.Time, most int) []Stuck {
 }
 
 // pass applies all turns of one moment: beginnings and ends of waits, holds and faults. A lock that made no progress
-// before and after these turns counts as having made none in between, unless somebody acquired it or a holder released
-// it. The crash of a holder does not count as progress.
+// before and after these turns counts as having made none in between, unless it was acquired, or released by a holder.
+// The crash of a holder does not count as progress.
 func (s *standstill) pass(now history.Time, turns []turn, closely bool) {
 	copy(s.before, s.since)
 	for _, u := range turns {

@@ -151,7 +151,7 @@ func (s *Strikes) fault(e *history.Event) {
 }
 
 // client tracks how many locks each client requests or holds. It ignores the probe, which requests locks after
-// everything else is over.
+// everything else has ended.
 func (s *Strikes) client(e *history.Event) {
 	switch {
 	case !nemesis.IsClient(e.Process):

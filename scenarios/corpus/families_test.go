@@ -26,8 +26,8 @@ var families = map[string][]nemesis.Kind{
 }
 
 // TestSoundLocksKeepTheirPromisesUnderEachFamily checks that a sound lock keeps its promises if only faults of one
-// family strike. A lock on Redis must keep its promises even if servers stay down forever, although it may exclude such
-// faults.
+// family strike. A lock that uses Redis must keep its promises even if servers stay down forever, although it may
+// exclude such faults.
 //
 // FENCEPOST_SOUND is the number of seeds for each lock and family. With 1000, the test takes about five minutes on one
 // core.

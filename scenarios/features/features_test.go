@@ -199,8 +199,8 @@ func TestEachEventHasASmallestHistory(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoFeature checks that the probe (the client that acquires each lock at the end of a run), and keys that do
-// not belong to a lock, do not cause any feature.
+// TestWhatIsNoFeature checks that two things never cause a feature: the probe (the client that acquires each lock at
+// the end of a run), and keys that do not belong to a lock.
 func TestWhatIsNoFeature(t *testing.T) {
 	var r Reader
 	h := parsed(t, []string{"r1 sets c1/1", "c1 acquire fail", "c2 acquire fail"})

@@ -278,7 +278,7 @@ func (k *client) Crashed() (alive sim.Time) {
 	return max(k.alive, k.stage.zero+1)
 }
 
-// Resume continues the process, and then performs the actions that the pause has postponed.
+// Resume resumes the process, and then performs the actions that the pause has postponed.
 func (k *client) Resume() {
 	k.Guest.Resume()
 	w := k.stage.world

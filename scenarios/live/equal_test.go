@@ -193,7 +193,7 @@ func (v *Virtual) printRun(s *scenarios.Scenario, p nemesis.Plan, t *traced.Trac
 	return err
 }
 
-// firstDifference returns the first line in which two texts differ.
+// firstDifference returns the first line in which two strings differ.
 func firstDifference(a, b string) string {
 	left, right := strings.Split(a, "\n"), strings.Split(b, "\n")
 	for i := range left {

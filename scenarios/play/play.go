@@ -164,7 +164,7 @@ func With(s *scenarios.Scenario, plan nemesis.Plan) (State, error) {
 	return o.State, err
 }
 
-// run performs the run of the state, unless it has already been performed.
+// run runs the state, unless it has already been run.
 func (o *opened) run() (err error) {
 	if o.result.History != nil {
 		return nil

@@ -187,7 +187,7 @@ func (t *Test) Scenario() ([]byte, error) {
 	return []byte(a.Scenario), err
 }
 
-// Run performs a run. The error is a *scenarios.CodeError if the lock's own code failed.
+// Run runs a plan. The error is a *scenarios.CodeError if the lock's own code failed.
 func (t *Test) Run(s *scenarios.Scenario, p nemesis.Plan, w scenarios.Wanted) (scenarios.Result, error) {
 	a, err := t.ask(Request{string(s.Text()), p.String(), w.Sent})
 	if err == nil && a.Failure != "" {

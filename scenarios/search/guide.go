@@ -70,7 +70,7 @@ type Judged struct {
 	Calls  []margin.Call
 }
 
-// Learn tells p the result of the run of Plan(seed), so p need not perform this run itself. The caller must have judged
+// Learn tells p the result of running Plan(seed), so that p need not run the plan itself. The caller must have judged
 // the run against all laws. The zero Judged means that the run failed. Learn must be called before the next call to
 // Plan; otherwise it has no effect.
 func (p *Plans) Learn(seed uint64, j Judged) {
@@ -203,7 +203,7 @@ func (p *Plans) guided(seed uint64) nemesis.Plan {
 	return g.plans[seed-g.first]
 }
 
-// catchUp performs the run of the latest plan, unless the caller has performed it already.
+// catchUp runs the latest plan, unless the caller has already run it.
 func (p *Plans) catchUp() {
 	g := &p.guide
 	if g.runner == nil {
@@ -269,7 +269,7 @@ func (p *Plans) Free(seed uint64) bool {
 	return !varies
 }
 
-// sample returns a plan whose run is likely to change if the program draws plans, performs runs or records events
+// sample returns a plan whose run is likely to change if the program draws plans, runs them or records events
 // differently. If some plans are variations of other plans, sample returns such a variation.
 func (p *Plans) sample() nemesis.Plan {
 	if p.sampled != nil {

@@ -65,7 +65,6 @@ func (p *Point) copied() Point {
 	return c
 }
 
-// do performs a job.
 func (w *sweeper) do(j *job) (o outcome, err error) {
 	if j.B == nil {
 		_, err = w.runMore(j.A, upTo(j.Runs), nil)

@@ -135,9 +135,9 @@ func TestMemberNoticesTheEndOfAnotherAtOnce(t *testing.T) {
 	}
 }
 
-// TestLeaderThatWasReplacedAnswersSync checks that a leader that does not know that it has been replaced answers a
-// sync, and then a read with stale data. The sessions are long because a sync waits for pending proposals, and the
-// leader would propose to end short sessions.
+// TestLeaderThatWasReplacedAnswersSync checks that a leader that is unaware of its replacement answers a sync, and then
+// a read with stale data. The sessions are long because a sync waits for pending proposals, and the leader would
+// propose to end short sessions.
 func TestLeaderThatWasReplacedAnswersSync(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
 	long := func(k *zookeeper.ClientConfig) { k.Timeout = 30 * time.Second }
