@@ -51,7 +51,7 @@ func (ms Metrics) Of(name string) (Metric, bool) {
 //   - wake_ups_per_release: number of waiting clients that were notified, per effective release. Unknown if the history
 //     neither counts attempts nor records notices.
 //   - messages_per_acquire: number of requests that clients sent to lock servers, per successful acquire.
-//   - unavailability: the longest time, in s, during which somebody waited for a lock, but nobody alive held or
+//   - unavailability: the longest time, in s, during which a client waited for a lock, but no live client held or
 //     acquired it.
 func Measure(h *history.History) Metrics {
 	var t judge

@@ -6,11 +6,11 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Parts checks the critical sections of a lock in parts, so that the memory of a check does not grow with the square of
-// the length of a history. A part ends at an instant at which nobody is inside: if a section's enter had returned
-// before the instant, its leave had already been called. These sections are called the earlier sections, all others the
-// later sections. The whole is linearizable if and only if the earlier sections are linearizable and the later sections
-// are linearizable:
+// Parts checks the critical sections of a lock in parts, so that the memory needed for a check does not grow
+// quadratically with the length of the history. A part ends at an instant at which nobody is inside: if a section's
+// enter had returned before the instant, its leave had already been called. These sections are called the earlier
+// sections, all others the later sections. The whole is linearizable if and only if the earlier sections are
+// linearizable and the later sections are linearizable:
 //
 // "Only if": in a legal order, each section is left after it is entered, and no two sections overlap unless both are
 // shared. (For a semaphore, no more sections than permits are open at the same time.) This is also true for any subset
