@@ -72,7 +72,7 @@ func Sample[T any](t testing.TB, list []T) (some []T) {
 	return some
 }
 
-// ThoroughOnly skips a test that has no useful everyday size, unless this is continuous integration or a full run.
+// ThoroughOnly skips a test that is useful only at a larger size, unless this is continuous integration or a full run.
 func ThoroughOnly(t testing.TB) {
 	t.Helper()
 	if !Thorough() {
@@ -91,7 +91,7 @@ func OneIn(t testing.TB, n uint32) {
 	}
 }
 
-// FullOnly skips a test that has no useful smaller size, unless this is a full run.
+// FullOnly skips a test that is useful only at its full size, unless this is a full run.
 func FullOnly(t testing.TB) {
 	t.Helper()
 	if !Full() {

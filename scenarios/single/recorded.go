@@ -13,8 +13,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Recording describes a history that was recorded elsewhere. The report shows this description instead of seed, digest
-// and plan. There are no expectations for such a history: it fails if a law is violated.
+// Recording describes a history that was recorded elsewhere. The report shows this description instead of the seed, the
+// digest and the plan. There are no expectations for such a history: it fails if a law is violated.
 type Recording struct {
 	Files []string
 	Lock  string // kind of lock that the user gave; empty if none was given
