@@ -28,9 +28,9 @@ func init() {
 // crashing, the waiter's time restarts at zero. If a holder crashes while it is stuck, the time keeps running.
 //
 // The law is violated if a waiter was stuck for longer than the longest TTL + declared hold + slack. During this time,
-// no fault may have been active that could affect any process involved. (If nobody uses the resource, faults of the
-// resource or its links affect nobody.) The law stays violated, whatever happens later. After a permanent fault, such
-// as a lost server, or a cut or a clock drift that never ends, the new state counts as normal.
+// no fault may have been active that could affect any process involved. (If no client uses the resource, faults of the
+// resource or its links affect no client.) The law stays violated, whatever happens later. After a permanent fault,
+// such as a lost server, or a cut or a clock drift that never ends, the new state counts as normal.
 //
 // The law holds only if the probe (history.Probe, which requests each lock at the end of a run) acquired every lock
 // after the last fault and nobody is left waiting. If there is no probe, some client must have acquired every lock, and
