@@ -102,7 +102,7 @@ func (k *leftKey) want() Cause {
 }
 
 // TestAKeyThatNobodyWillReleaseIsNamed tries all combinations of a leftKey. The finding must name the client to which
-// the key belongs, and its remedy must not advise anything that does not help.
+// the key belongs, and its remedy must not contain advice that does not help.
 func TestAKeyThatNobodyWillReleaseIsNamed(t *testing.T) {
 	var checker Checker
 	n := 0

@@ -13,8 +13,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
-// wholly performs a search, which uses hands to perform its stages. If some results of a stage are missing, the search
-// ends as if it were interrupted.
+// wholly runs search, which performs its stages with the given hands. If some results of a stage are missing, the
+// search ends as if it were interrupted.
 func wholly(ctx context.Context, hands *staged, search func(context.Context, campaign.Hands) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -1,7 +1,7 @@
 //go:build unix
 
-// Package processor measures processor time. Processor time measures the cost of work more reliably than clock time,
-// which depends on how busy the machine is.
+// Package processor measures processor time, which reflects the cost of work more reliably than wall-clock time.
+// Wall-clock time depends on how busy the machine is.
 package processor
 
 import (

@@ -224,9 +224,9 @@ func (s *shrinker) tidy(p nemesis.Plan) nemesis.Plan {
 	return p
 }
 
-// exchange looks for a single fault that can replace two faults. It tries variants of both that differ from the
-// original in one respect. For example, a jump of 1s may break a lock only if the lock's holder has crashed, but a jump
-// of 10s may break it whatever the holder does.
+// exchange looks for a single fault that can replace two faults. It tries each of the two with one property changed.
+// For example, a jump of 1s may break a lock only if the lock's holder has crashed, but a jump of 10s may break it
+// whatever the holder does.
 func (s *shrinker) exchange(p nemesis.Plan) (alone nemesis.Plan, found bool) {
 	if len(p.Faults) != 2 {
 		return p, false // with more faults, trying all pairs would take too many runs

@@ -82,7 +82,7 @@ var mayFollow = map[word][]word{
 	released:  {releasing},
 }
 
-// allows returns nil if the client may send the report now, and otherwise an error with the reason.
+// allows returns nil if the client may send the report now, and otherwise an error that gives the reason.
 func (h *hold) allows(r *report) error {
 	if !slices.Contains(mayFollow[r.word], h.step) {
 		if h.attempt == "" {

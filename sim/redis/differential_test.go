@@ -54,7 +54,7 @@ func (v vocabulary) second() string {
 	return strconv.FormatInt(epoch/1_000_000/1000+int64(v.IntN(5)-1), 10)
 }
 
-// wait returns a random timeout in seconds that is short enough to end when the test moves the clock.
+// wait returns a random timeout in seconds that is short enough to expire when the test moves the clock.
 func (v vocabulary) wait() string { return v.one("0", "0.0005", "0.05", "0.1", "1", "1.5", "1e-1") }
 
 // classes returns random classes of notifications, as letters.
