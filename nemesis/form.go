@@ -145,8 +145,8 @@ func printDirection(b []byte, f *Fault) []byte {
 	return append(b, " |"...)
 }
 
-// fewerDirections tries simpler forms of a cut: one that cuts both directions, one with its two sides exchanged, and
-// cuts with fewer processes on a side (see fewer).
+// fewerDirections tries simpler forms of a cut: one that cuts both directions, one with its two sides swapped, and cuts
+// with fewer processes on a side (see fewer).
 func fewerDirections(f *Fault, visit func(func(*Fault))) {
 	visit(func(f *Fault) { f.OneWay = false })
 	visit(func(f *Fault) { f.Left, f.Right = f.Right, f.Left })

@@ -166,7 +166,7 @@ func (i *invocation) problems(t *testing.T, tests map[string][]string) (list []s
 	return list
 }
 
-// commandFiles lists the documents, scripts and workflows of the repository, by their paths in it.
+// commandFiles lists the documents, scripts and workflows of the repository, as paths relative to its root.
 func commandFiles(t *testing.T) (files []string) {
 	t.Helper()
 	for _, pattern := range []string{".ci/*", ".github/workflows/*"} {

@@ -64,7 +64,8 @@ func Count(c *cobra.Command, n *int, name string, standard, least, most int, usa
 	c.Flags().Var(&count{n, least, most, takes}, name, usage)
 }
 
-// mostWorkers is the maximum for --workers. No machine has so many cores, but so many processes can still be started.
+// mostWorkers is the maximum for --workers. No machine has that many cores, but that many processes can still be
+// started.
 const mostWorkers = 4096
 
 // Workers registers the flag --workers. usage says what the workers do. The default is one worker per core.

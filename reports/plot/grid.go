@@ -21,8 +21,8 @@ type corner struct {
 	cross bool
 }
 
-// squares calls visit for each square of the grid. around contains the square's corners and crossings, in the order in
-// which they follow one another around the square.
+// squares calls visit for each square of the grid. around contains the square's corners and crossings, in order around
+// the square.
 func (g *Grid) squares(visit func(around []corner)) {
 	n := len(g.X)
 	point := func(i int) Point { return Point{g.X[i%n], g.Y[i/n]} }

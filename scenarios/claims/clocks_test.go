@@ -28,8 +28,9 @@ func everyone(s *scenarios.Scenario) []sim.ProcessID {
 // If all clocks jump by the same amount at the start, no process can notice, because no absolute time comes from
 // outside. There are two exceptions, in which a running server compares its wall clock with an earlier reading. One is
 // the time of the last fsync with everysec. After a jump, the server fsyncs immediately, so a crash loses less, a slow
-// fsync delays more, and a client that waits for the fsync waits less. The other is the last acknowledgment of each
-// replica with min-replicas-to-write. After a jump forward, no replica seems to have sent an acknowledgment recently.
+// fsync delays more, and a client that waits for the fsync has a shorter wait. The other is the last acknowledgment of
+// each replica with min-replicas-to-write. After a jump forward, no replica seems to have sent an acknowledgment
+// recently.
 func TestAJumpOfAllClocksChangesNoEffect(t *testing.T) {
 	tried := newTally(t, "a jump of all clocks")
 	for _, s := range subjects(t) {

@@ -231,8 +231,8 @@ func interleaved(one, other *history.History, clients []history.Process) *histor
 }
 
 // atOnce lists the laws that are violated at a single event. Any history that contains this event and the other events
-// of the witness shows the violation. Other laws depend on what must happen within some time, or on how all values that
-// were read can be explained.
+// of the witness shows the violation. Other laws depend on what must happen within a certain time, or on how all values
+// that were read can be explained.
 var atOnce = []checker.Law{checker.LeaseExclusion, checker.MutualExclusion, checker.Ownership, checker.TokenOrder}
 
 // Later events do not undo a violation: if a prefix of a history violates a law, so does the whole history. Conversely,

@@ -173,8 +173,8 @@ func (k *client) patience() time.Duration {
 	return patient
 }
 
-// inTurn calls f, which starts the client's first section, once it is the client's turn. Each earlier client must be
-// served, paused or down by then. inTurn waits for them only for a limited time.
+// inTurn calls f, which starts the client's first section, once it is the client's turn. All earlier clients must have
+// been served, or be paused or down. inTurn waits for them only for a limited time.
 func (k *client) inTurn(f func()) {
 	w := k.stage.world
 	waits := w.Now() < k.stage.zero+history.Of(k.starts+k.patience()) &&

@@ -146,8 +146,8 @@ var leaseObjectKeys = []format.Key[leaseObjectConfig]{
 		format.Options(comparedVersion, anyVersion)...),
 }
 
-// A candidate waits for the retry period plus a random time. jitterFactor is the maximum of the random time as a
-// multiple of the period (leaderelection.JitterFactor).
+// A candidate waits for the retry period plus a random time. jitterFactor is the maximum random time, as a multiple of
+// the period (leaderelection.JitterFactor).
 const jitterFactor = 1.2
 
 func jittered(period time.Duration) time.Duration {

@@ -33,8 +33,9 @@ type Report struct {
 	// count. Confidence is empty if each law was violated, if none was exercised, or if there were too few runs for a
 	// bound.
 	Confidence string
-	// Situations counts, for each situation of a lock ("a key expired while its holder was in its critical section"),
-	// the runs in which it occurred. A situation that occurred in at most one run was hardly tested.
+	// Situations counts, for each situation that a lock can get into ("a key expired while its holder was in its
+	// critical section"), the runs in which it occurred. A situation that occurred in at most one run was hardly
+	// tested.
 	Situations map[string]int
 	// UnsimulatedRequests counts, for each request that the simulated servers do not implement, the runs in which they
 	// rejected it. The map's keys are the names of the requests. After rejecting a request, the server closed the

@@ -191,7 +191,7 @@ func TestNobodyIsElectedWithoutAMajority(t *testing.T) {
 }
 
 // TestOrdersToFailOver checks that a replica replaces its master when CLUSTER FAILOVER or a fault orders it to, even
-// though the master works. The old master must then follow it immediately.
+// though the master is working. The old master must then follow it immediately.
 func TestOrdersToFailOver(t *testing.T) {
 	for how, order := range map[string]func(c *cluster, s *session){
 		"FORCE":    func(_ *cluster, s *session) { s.ask("redis-2-replica-2", 0, "CLUSTER", "FAILOVER", "FORCE") },

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// alarm is the timer that sends SIGALRM to a process (ITIMER_REAL). As in the kernel, a periodic timer is started again
+// alarm is the timer that sends SIGALRM to a process (ITIMER_REAL). As in the kernel, a periodic timer is restarted
 // when its signal is delivered.
 type alarm struct {
 	armed    bool
@@ -33,7 +33,7 @@ func (p *Process) rings() {
 	}
 }
 
-// rearms starts a periodic alarm again after its signal was delivered.
+// rearms restarts a periodic alarm after its signal was delivered.
 func (p *Process) rearms() {
 	if a := &p.alarm; !a.armed && a.interval > 0 {
 		a.armed = true

@@ -51,7 +51,7 @@ func Open(path string) (*Folder, error) {
 }
 
 // guarded returns an error if another user could replace the contents of a folder. This is possible if the folder
-// belongs to another user, or if everybody may write to it or to one of its parents.
+// belongs to another user, or if anyone may write to it or to one of its parents.
 func guarded(path string) error {
 	path, err := filepath.Abs(path)
 	if err == nil {

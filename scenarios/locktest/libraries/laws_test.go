@@ -34,7 +34,7 @@ var keeping = []kept{
 	{"clocks", locktest.Clocks, true, locktest.FencedLaws, nil},
 }
 
-// defect is a case in which a library violates a law that a sound lock keeps, with the cause.
+// defect is a case in which a library violates a law that a sound lock keeps, together with the cause.
 type defect struct {
 	library string
 	law     checker.Law
