@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// replicated returns a scenario of a Redlock with five masters that have one replica each. All five masters grant
-// client-1 the lock. losing is the number of masters that fail over before their replica has received client-1's key.
+// replicated returns a Redlock scenario with five masters that have one replica each. All five masters grant client-1
+// the lock. losing is the number of masters that fail over before their replica has received client-1's key.
 func replicated(losing int, lock string) string {
 	text := "name: x\nservers: {redis: 5, replicas: 1, reconfigure-after: 1s}\nlock: {protocol: redlock, ttl: 10s" +
 		lock + "}\n" +

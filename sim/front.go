@@ -81,6 +81,6 @@ type Line interface {
 	Ask(args []string, of history.Attempt, phase string)
 	// Deliver passes bytes to the client, without a delay.
 	Deliver(b []byte)
-	// HangUp closes the connection at the client's end, after the bytes that were delivered before.
+	// HangUp closes the connection at the client's end, after any bytes that were already delivered.
 	HangUp()
 }

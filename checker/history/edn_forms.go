@@ -30,8 +30,8 @@ type forms struct {
 
 func newForms(r io.Reader) *forms { return &forms{in: bufio.NewReaderSize(r, 64<<10), line: 1} }
 
-// next returns the text of the next map and the line on which it begins. After the last map it returns io.EOF. The text
-// is valid until the next call.
+// next returns the text of the next map and the line on which it begins. After the last map, it returns io.EOF. The
+// text is valid until the next call.
 func (f *forms) next() (text []byte, line int, err error) {
 	for {
 		c, err := f.in.ReadByte()

@@ -277,7 +277,8 @@ func (j *liveJob) repeat() string {
 		output.Word(j.Out+"/"+search.PlanFile), j.repeatFlags())
 }
 
-// repeatFlags returns the flags for the servers and clients of this invocation, for a command that repeats the run.
+// repeatFlags returns the flags for the servers and clients of this invocation, as they appear in a command that
+// repeats the run.
 func (j *liveJob) repeatFlags() (options string) {
 	if j.servers != servers.Simulated {
 		options += " --servers " + output.Word(j.servers)

@@ -119,7 +119,7 @@ func (p *Process) openFiles() (files []heldFile, err error) {
 }
 
 // twin returns the descriptor of the candidate that refers to the same open file as f, or -1 if there is none. For
-// pipes and devices it returns -1, because restore handles each of their descriptors separately.
+// pipes and devices, it returns -1, because restore handles each of their descriptors separately.
 func (p *Process) twin(candidates []heldFile, f *heldFile) (int, error) {
 	for _, o := range candidates {
 		if o.kind != f.kind || strings.HasPrefix(f.kind, kindPipe) || strings.HasPrefix(f.kind, "/dev/") {
