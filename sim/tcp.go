@@ -143,7 +143,7 @@ func (m *message) forgotten() bool {
 }
 
 // keepAlive probes a connection to a server that has lost power. After a restart, the server's machine no longer knows
-// the connection.
+// about the connection.
 type keepAlive struct {
 	c          *conn
 	unanswered int

@@ -138,7 +138,7 @@ func (f *Frame) Show(d *document.Document) error {
 	return err
 }
 
-// stepSummary is the environment variable in which GitHub gives the path of the file for the summary of a step.
+// stepSummary is the environment variable that contains the path of the file for the summary of a step on GitHub.
 const stepSummary = "GITHUB_STEP_SUMMARY"
 
 // count writes the test suite for CI systems: to the JUnit XML file and to the summary of the step.

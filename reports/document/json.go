@@ -34,7 +34,7 @@ func Encode(document any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Some returns the given list, or an empty list instead of nil, so that JSON shows [] and not null.
+// Some returns the given list, or an empty list instead of nil, so that JSON shows [] rather than null.
 func Some[T any](list []T) []T {
 	if list == nil {
 		return []T{}

@@ -240,7 +240,7 @@ func (r *Trials) Without(p nemesis.Plan, laws []checker.Law, drop ...int) (check
 // NamedIn returns the faults of a plan that a finding names, as indexes in the plan. Each list belongs to an event at
 // which a fault struck. If the history does not show which of several faults struck, the list contains all of them.
 // This happens if their lines are equal, and for failovers, because their record does not say what triggered them. A
-// failover that a Sentinel initiated by itself is not in the plan, so there is no list for it.
+// failover that a Sentinel initiated on its own is not in the plan, so there is no list for it.
 func NamedIn(p nemesis.Plan, h *history.History, f *checker.Finding) [][]int {
 	var named [][]int
 	lines := linesOf(p)

@@ -141,8 +141,8 @@ func scenario(t *testing.T, text string) *scenarios.Scenario {
 	return s
 }
 
-// TestOnServersOfTheUserAllLocksHaveANameOfTheRun checks that the names of all locks are unique to the run, on servers
-// that belong to the user.
+// TestOnServersOfTheUserAllLocksHaveANameOfTheRun checks that on servers that belong to the user, all locks have names
+// that are unique to the run.
 func TestOnServersOfTheUserAllLocksHaveANameOfTheRun(t *testing.T) {
 	s := scenario(t, "servers: {redis: 1}\nclients: 2\nlock: {protocol: set-nx-px}\nwork: {locks: [d/a, b/c]}\n")
 	var last string
