@@ -12,7 +12,7 @@ import (
 var TestNames = testNames
 
 // Twins registers a copy of each kind, which is called the kind's twin, until the test ends. The twin's name is the
-// kind's name in capitals, so texts about the two kinds differ only in case. A kind gets no twin if histories record
+// kind's name in capitals, so messages about the two kinds differ only in case. A kind gets no twin if histories record
 // only its outcome, since other causes can record the same outcome.
 func Twins(t *testing.T) map[Kind]Kind {
 	t.Helper()

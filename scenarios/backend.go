@@ -37,7 +37,7 @@ type Backend struct {
 	// Silence returns how long a member may continue to serve clients after it last received a message from its leader.
 	// It is nil if no setting limits that time.
 	Silence func(*Servers) time.Duration
-	// Fixed is set if the servers round or limit some of the times. A run in real time can then not be shortened by
+	// Fixed is set if the servers round or limit some of the times. A run in real time then cannot be shortened by
 	// dividing all times by the same number.
 	Fixed bool
 	// Name returns the name of a request. If Name is nil, the name is the first word, as for Redis commands.
@@ -110,7 +110,7 @@ func (s *Servers) Variable(members []string) string {
 	return "FENCEPOST_" + strings.ToUpper(string(b.Kind)) + "=" + b.Scheme + strings.Join(members, ","+b.Scheme)
 }
 
-// Wired returns one server of each kind to which clients outside the simulation can connect. Redis is left out.
+// Wired returns one server of each kind to which clients outside the simulation can connect, except Redis.
 func Wired() (list []Servers) {
 	for _, b := range backends {
 		if b.Front != nil && !b.Redis {

@@ -196,7 +196,7 @@ func (n *Necessity) judgeWithout(s *Story, seed uint64, drop ...int) checker.Fin
 }
 
 // neededTogether reports whether fault i belongs to a minimal group of named faults that matter together: the violation
-// does not occur if the whole group is left out, but still occurs if only a part of the group is left out.
+// does not occur if the whole group is left out, but still occurs if only part of the group is left out.
 func neededTogether(i int, named []int, without func(...int) bool) bool {
 	if !without(named...) {
 		return false

@@ -51,7 +51,7 @@ redis.call('ltrim', @signal, 0, 0)
 redis.call('pexpire', @signal, $ttl)
 return 1`)
 
-// takeCounter increments a counter. The client whose increment makes it 1 has the lock, and writes its owner value to
+// takeCounter increments a counter. The client whose increment makes it 1 holds the lock, and writes its owner value to
 // another key.
 var (
 	takeCounter = script(`
