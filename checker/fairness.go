@@ -172,8 +172,8 @@ func (t *judge) keptByItsHolder(lock int32, now moment) *abandonedKey {
 // abandonedPlace looks for a client that has left its place in the queue ahead of a waiter. This client called its
 // acquire before the waiter, but gave up or crashed by position at. The place must still block the queue: since the
 // client left, nobody who asked later than that client may have been granted the lock. If waiting clients must renew
-// their places, an abandoned place expires after Order.Turn. A place that has expired by the given time does not explain
-// the wait. abandonedPlace returns the first such acquire, or nil.
+// their places, an abandoned place expires after Order.Turn. A place that has expired by the given time does not
+// explain the wait. abandonedPlace returns the first such acquire, or nil.
 func (t *judge) abandonedPlace(waiter *trace.Ask, at int, when history.Time) *trace.Ask {
 	l, h := &t.Locks[waiter.Lock], &t.History.Header
 	current := waiter
