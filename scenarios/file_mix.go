@@ -131,7 +131,7 @@ func (f *file) readWeights(n ast.Node, m *draw.Mix) {
 	mapping(f.Reader, n, "mix.weights", fields)
 }
 
-// readAdditions parses the kinds of faults that are drawn in addition to the kinds with a weight.
+// readAdditions parses mix.with, the kinds of faults to draw in addition to those that have a weight.
 func (f *file) readAdditions(n ast.Node) {
 	kinds := make([]string, len(nemesis.Kinds))
 	for i, k := range nemesis.Kinds {

@@ -4,5 +4,5 @@ package safefile
 
 import "syscall"
 
-// NoFollow is a flag for opening a file. With it, opening a symbolic link fails.
+// NoFollow is an open flag that makes opening a symbolic link fail.
 const NoFollow = syscall.O_NOFOLLOW

@@ -56,10 +56,10 @@ func (r *reading) ownership() Finding {
 	return Finding{Outcome: outcome, Judged: requests, Breaches: broken}
 }
 
-// mayChange reports whether a request at position i was permitted to change another attempt's key. The request must
-// check the key. In addition, the hold of the key's owner must be over or have lapsed, or the key must mean that the
-// lock is free. A client that also holds the key may change its expiry without a check if the owner's hold does not
-// become shorter.
+// mayChange reports whether a request at position i was allowed to change another attempt's key. Such a request must
+// check the key. Moreover, the owner's hold must have ended or lapsed, or the key must be one that means that the lock
+// is free. A client that also holds the key may change its expiry without a check, as long as that does not shorten the
+// owner's hold.
 func (r *reading) mayChange(i int, owner, by history.Attempt) bool {
 	if r.spares(i, owner, by) {
 		return true
@@ -78,8 +78,8 @@ func (r *reading) mayChange(i int, owner, by history.Attempt) bool {
 	return r.holdOver(i, owner, by) || lapsed || r.offered(i, owner, by)
 }
 
-// spares reports whether the request at position i gave a new expiry to a key that both clients hold together, without
-// shortening the hold of the key's owner.
+// spares reports whether the request at position i changed the expiry of a key that both clients hold, without
+// shortening the owner's hold.
 func (r *reading) spares(i int, owner, by history.Attempt) bool {
 	e, kept, both := r.Events[i], r.lastKept(i, owner), false
 	for _, o := range r.Events {
@@ -89,10 +89,10 @@ func (r *reading) spares(i int, owner, by history.Attempt) bool {
 	return e.F == history.KeyProlonged && both && kept >= 0 && r.Events[kept].Until <= e.Until
 }
 
-// offered reports whether the request at position i takes a key that means that the lock is free, such as a token in a
-// list. The client that sent the request must have been asking for the lock. The attempt that had set the key must not
-// have obtained the lock by setting it. There are two cases: the attempt was never granted the lock; or it took such a
-// key to obtain the lock, and set this key either before that or between its grant and its release.
+// offered reports whether the request at position i takes a key whose presence means that the lock is free, such as a
+// token in a list. The requesting client must be waiting for the lock. The attempt that set the key must not have
+// obtained the lock by setting it: either it was never granted the lock, or it obtained the lock by taking such a key,
+// and set this key before that or while it held the lock.
 func (r *reading) offered(i int, owner, by history.Attempt) bool {
 	e := &r.Events[i]
 	latest := func(of history.Attempt) (s *section) {
@@ -133,15 +133,16 @@ func (r *reading) offered(i int, owner, by history.Attempt) bool {
 	return 0 <= set && 0 <= took && (set < took || s.ok < set && set < s.release)
 }
 
-// takesOut reports whether the event at position i deletes a key for a request that checked only that the key exists.
+// takesOut reports whether the event at position i is the deletion of a key by a request that checked only that the key
+// exists.
 func (r *reading) takesOut(i int) bool {
 	e := &r.Events[i]
 	return e.F == history.KeyGone && e.Why == history.Deleted && e.Checked == history.CheckedPresence && e.By != ""
 }
 
-// lapsedEarly reports whether, at position i, the lease of an attempt's key has ended according to the server's wall
-// clock but not in true time: the clock has advanced by a TTL since the attempt last set or extended its key there.
-// Servers count in milliseconds.
+// lapsedEarly reports whether, by position i, the lease of an attempt's key has ended by the server's wall clock but
+// not in true time. By that clock, a TTL must have passed since the attempt last set or extended its key on the server.
+// A millisecond less is enough, because servers count in milliseconds.
 func (r *reading) lapsedEarly(i int, owner history.Attempt) bool {
 	kept, ttl := r.lastKept(i, owner), r.Header.TTLOf(r.maker(owner))
 	if kept < 0 || r.oneService() || ttl <= 0 || r.Events[i].Time-r.Events[kept].Time >= ttl {
@@ -221,17 +222,16 @@ func (r *reading) holdOver(i int, owner, by history.Attempt) bool {
 	return gaveUp
 }
 
-// untouched reports whether the attempt has not set or extended its own key for at least a TTL before position i. It
-// considers only the server of the event at i.
+// untouched reports whether at least a TTL has passed before position i since the attempt last set or extended its own
+// key on the server of the event at i.
 func (r *reading) untouched(i int, owner history.Attempt) bool {
 	kept, ttl := r.lastKept(i, owner), r.Header.TTLOf(r.maker(owner))
 	return kept >= 0 && ttl > 0 && r.Events[i].Time-r.Events[kept].Time >= ttl
 }
 
-// lastKept returns the position at which the attempt last set or extended its own key before position i, on the server
-// of the event at i. It returns -1 if there is none. A key may also appear without a request, for example when a server
-// reads it back from its disk. Such a record counts only if the attempt made no request that set or extended the key
-// there.
+// lastKept returns the position before i at which the attempt last set or extended its own key on the server of the
+// event at i, or -1 if it never did. If the attempt made no such request, the last appearance of the key without a
+// request counts, for example when a server reads the key back from its disk.
 func (r *reading) lastKept(i int, owner history.Attempt) int {
 	requested, appeared := -1, -1
 	for n, e := range r.Events[:i] {
@@ -252,8 +252,8 @@ func (r *reading) lastKept(i int, owner history.Attempt) int {
 	return appeared
 }
 
-// aside reports whether event e only changed the key's expiry as a side effect: at that instant, the owner set another
-// member of the key, but not the member of e.
+// aside reports whether event e changed the key's expiry only as a side effect: at the same instant, the same attempt
+// set another member of the key but not e's member.
 func (r *reading) aside(e history.Event) bool {
 	set := map[string]bool{}
 	for _, o := range r.Events {
@@ -265,7 +265,7 @@ func (r *reading) aside(e history.Event) bool {
 	return len(set) > 0 && !set[e.Member]
 }
 
-// keeper returns a name for the place where a server's keys are stored. All members of one service share the same name.
+// keeper identifies the place where a server's keys are stored. It is the same for all members of one service.
 func (r *reading) keeper(p history.Process) history.Process {
 	if r.oneService() && slices.Contains(r.Header.Servers, p) {
 		return "the service"
@@ -273,8 +273,8 @@ func (r *reading) keeper(p history.Process) history.Process {
 	return p
 }
 
-// maker returns the process that made an attempt. If the attempt was granted, this is the process that got the grant.
-// Otherwise, the attempt's name begins with the process.
+// maker returns the process that made an attempt: the one that was granted the lock or, if the attempt was never
+// granted, the one whose name begins the attempt's name.
 func (r *reading) maker(a history.Attempt) history.Process {
 	for _, s := range slices.Backward(r.sections) {
 		if a != "" && s.attempt == a {
@@ -292,9 +292,10 @@ func (r *reading) recordsExpiry() bool {
 	})
 }
 
-// liveOwner returns the owner of the key that was present before the event at position i overwrote it: the last attempt
-// that set the key there, if that key is not gone. If expiries are not recorded, a key that was due to expire does not
-// count as present. A replica that replaces its master has the master's keys, except those recorded as lost.
+// liveOwner returns the owner of the key that existed just before the event at position i overwrote it: the last
+// attempt that set the key on that server, unless the key has gone since. If expiries are not recorded, a key past its
+// expiry does not count as existing. A replica that replaces its master takes over the master's keys, except those
+// recorded as lost.
 func (r *reading) liveOwner(i int) history.Attempt {
 	type key struct {
 		of    history.Attempt
@@ -352,8 +353,8 @@ func (r *reading) tokenOrder() Finding {
 	return Finding{Outcome: outcome, Judged: tokens, Breaches: broken}
 }
 
-// returnedBefore reports whether a's acquire returned before b's winning request was sent. If b's lease does not
-// contain the time of that request, a's acquire must have returned before b was called.
+// returnedBefore reports whether a's acquire returned before b sent the request that won the lock. If b's lease does
+// not record when that was, a's acquire must have returned before b's was called.
 func (r *reading) returnedBefore(a, b *section) bool {
 	return a.ok < b.call || b.lease != nil && r.time(a.ok) < b.lease.Since
 }

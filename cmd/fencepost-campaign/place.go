@@ -31,8 +31,8 @@ type place struct {
 	nc     *nats.Conn
 }
 
-// natsURL is the environment variable that contains the URL of the server. If it is set, secrets need not be on a
-// command line, which other users of the machine can read.
+// natsURL is the environment variable that holds the server's URL. It may contain a secret, unlike a command line,
+// which other users of the machine can read.
 const natsURL = "NATS_URL"
 
 func (p *place) register(c *cobra.Command) {
@@ -52,7 +52,7 @@ func (p *place) register(c *cobra.Command) {
 }
 
 // settle determines how to reach the server if a flag or the environment variable names one. elsewhere reports whether
-// one is named. settle removes the variable, so that programs started later find no secret in their environment.
+// either does. settle also unsets the variable, so that programs started later do not inherit a secret.
 func (p *place) settle() (elsewhere bool, err error) {
 	fromVariable := os.Getenv(natsURL)
 	os.Unsetenv(natsURL)
@@ -75,7 +75,7 @@ func (p *place) settle() (elsewhere bool, err error) {
 	return p.access.URL != "", nil
 }
 
-// storeIn returns the path, in the folder of a campaign, at which an embedded server stores its data.
+// storeIn returns the path where an embedded server stores its data in a campaign's folder.
 func storeIn(folder string) string { return filepath.Join(folder, "nats") }
 
 // serve starts an embedded server, and connects to it.
@@ -88,8 +88,7 @@ func (p *place) serve(folder string) (err error) {
 	return p.connect()
 }
 
-// trust makes p use the given access to a server. In addition to the test binaries listed in a, it permits those of
-// --binary.
+// trust sets p's access to a. It also permits the test binaries given with --binary.
 func (p *place) trust(a *access.Server) {
 	binaries := p.access.Binaries
 	p.access = *a
@@ -101,7 +100,7 @@ func (p *place) connect() (err error) {
 	return err
 }
 
-// find is like reach, but if the embedded server of the campaign's folder is not running, it starts the server.
+// find is like reach, but starts the embedded server of the campaign's folder if it is not running.
 func (p *place) find() error {
 	err := p.reach()
 	if errors.Is(err, errAway) {

@@ -1,4 +1,4 @@
-// Package site shows the page on which users play with scenarios in a browser. It either serves the page on this
+// Package site provides the page on which users play with scenarios in a browser. It either serves the page from this
 // machine or writes it as the files of a web site. On the web site, the simulator runs as WebAssembly in a worker.
 //
 // Goals: only people who were given the URL of the served page can use it. The page of a web site sends nothing to
@@ -33,9 +33,9 @@ type Server struct {
 	start      play.State
 }
 
-// Listen returns a server on a free port of this machine. Whenever the page is loaded, the server calls load to get the
-// page's first state. If load fails, the page begins in the same state as last time; the first time, it begins in the
-// state start.
+// Listen returns a server on a free port of this machine. Each time the page is loaded, the server calls load to get
+// the page's initial state. If load fails, the page starts in the state of the last successful load, or in the state
+// start if there was none.
 func Listen(start play.State, load func() (play.State, error)) (*Server, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -61,11 +61,11 @@ func (s *Server) Serve(ctx context.Context) error {
 }
 
 // mostAsked is the maximum size of a request, in bytes. It is twice the maximum size of a scenario, because the request
-// contains the scenario as escaped text.
+// contains the scenario as an escaped string.
 const mostAsked = 4 << 20
 
 // ServeHTTP serves the page and handles its requests. It refuses every request that is addressed to another host name.
-// Such a request comes from a foreign page whose host name was made to resolve to this machine (DNS rebinding).
+// Such a request comes from another web site whose host name was made to resolve to this machine (DNS rebinding).
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Host != s.host():

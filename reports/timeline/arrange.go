@@ -51,8 +51,8 @@ func Arrange(h *history.History, findings []checker.Finding) *Lanes {
 	return a.l
 }
 
-// makeRoom sets a.room, which allocates the slices of a client's lane. It makes them large enough for everything that
-// the client does. It also finds the end of the recording.
+// makeRoom sets a.room, a function that allocates the slices of a client's lane with room for everything that the
+// client does. It also finds the end of the recording.
 func (a *arranger) makeRoom() {
 	type numbers struct{ sections, waits, calls int }
 	of := map[history.Process]*numbers{}
@@ -386,8 +386,8 @@ func (a *arranger) key(pos int, e *history.Event) {
 	}
 }
 
-// forget handles an event at which members of a service with one replicated log lose their disk. It ends the copies of
-// keys on these members, because no event records the individual keys that such a member loses.
+// forget handles an event at which members of a service with one replicated log lose their disks. It ends these
+// members' copies of all keys, because no event records which keys such a member loses.
 func (a *arranger) forget(pos int, e *history.Event) {
 	if s := a.l.history.Header.Service; !s.Kind().OneLog {
 		return
@@ -402,7 +402,7 @@ func (a *arranger) forget(pos int, e *history.Event) {
 	}
 }
 
-// replicas records which servers may be replicas when the recording begins: in each group, all but the first. In a
+// replicas records which servers may be replicas at the start of the recording: in each group, all but the first. In a
 // Redis Cluster, some of these are masters of other slots.
 func (a *arranger) replicas() {
 	if a.l.history.Header.Service.Kind().OneLog {
@@ -416,8 +416,8 @@ func (a *arranger) replicas() {
 	}
 }
 
-// promote shows a promotion: a replica takes over the keys of the master that it replaces. It leaves out the keys that
-// the replica lacks: the next events, at the same instant, say that these keys were lost.
+// promote shows a promotion, in which a replica takes over the keys of the master that it replaces. It omits the keys
+// that the replica lacks, which the next events, at the same instant, report as lost.
 func (a *arranger) promote(pos int, e *history.Event) {
 	over, ok := trace.PromotionBy(e.F.Does(), e.Fault)
 	if !ok || a.l.history.Header.Service.Kind().OneLog {
@@ -489,8 +489,8 @@ func (a *arranger) faults(h *history.History) {
 	}
 }
 
-// lasts reports whether a fault whose end is not recorded lasts to the end of the run. The crash of a client is over as
-// soon as it has struck, although the client does not restart. The crash of a server lasts until it restarts.
+// lasts reports whether a fault without a recorded end lasts to the end of the run. A server's crash does. A client's
+// crash does not, even if the client never restarts.
 func (a *arranger) lasts(f *fault) bool {
 	if f.Kind.IsDown() && len(f.How.On) > 0 {
 		_, client := a.l.clientOf[f.How.On[0]]

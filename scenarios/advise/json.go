@@ -30,7 +30,7 @@ type adviseJSON struct {
 	Interrupted bool         `json:"interrupted" doc:"a signal ended the work early"`
 	// whether the budget of processor time was used up before everything was tried
 	OutOfBudget bool `json:"out_of_budget"`
-	// what was not tried because of an interruption or the end of the budget, in words
+	// in words, what was not tried because the search was interrupted or ran out of budget
 	Untried string   `json:"untried"`
 	Open    []string `json:"open"`
 	File    string   `json:"file"` // file with the best change; empty if no file was written
@@ -44,7 +44,7 @@ type brokenJSON struct {
 	Causes []string    `json:"causes"`
 	Runs   int         `json:"runs"`
 	Fresh  int         `json:"fresh_runs"`
-	// the reason why no change keeps the law; empty if a change keeps it, or if the reason is not known
+	// why no change keeps the law; empty if a change keeps it or if the reason is not known
 	Nature string `json:"nature"`
 }
 

@@ -17,25 +17,25 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/bubble"
 )
 
-// Lock is the lock of one client, as the library under test provides it. A Lock may also implement [Expiring],
-// [LossNotifier], [Fenced], [Sharer], [Extender], [TaskLock] and [io.Closer]. Close is called once, at the end of the
-// client's work or of the run. It must close connections and end goroutines.
+// Lock is one client's lock, provided by the library under test. A Lock may also implement [Expiring], [LossNotifier],
+// [Fenced], [Sharer], [Extender], [TaskLock] and [io.Closer]. Close is called once, at the end of the client's work or
+// of the run. It must close connections and stop goroutines.
 type Lock interface {
-	// Lock acquires the lock, or returns an error if it has not acquired it. While another client has the lock, Lock
-	// must wait for at least a second, or an eighth of the TTL if that is shorter. After that it may return an error.
-	// When ctx is done, Lock must return an error. ctx is done at the end of the run at the latest. If Lock returns an
-	// error, the client skips this cycle.
+	// Lock acquires the lock, or returns an error if it fails. While another client holds the lock, Lock must wait for
+	// at least a second, or an eighth of the TTL if that is shorter. After that it may return an error. It must return
+	// an error when ctx is done, which is at the end of the run at the latest. If Lock returns an error, the client
+	// skips this cycle.
 	Lock(ctx context.Context) error
-	// Unlock releases the lock. When ctx is done, Unlock must return. If it has not released the lock by then, it must
-	// return an error. ctx is done at the end of the run at the latest. An Unlock that continues to retry servers that
-	// do not answer is reported as hanging.
+	// Unlock releases the lock. It must return when ctx is done, with an error if it has not released the lock by then.
+	// ctx is done at the end of the run at the latest. An Unlock that keeps retrying servers that do not answer is
+	// reported as hanging.
 	Unlock(ctx context.Context) error
 }
 
 // Expiring is a Lock that reports how long it is valid, by its client's wall clock (time.Now). ValidUntil is called
 // when Lock or Extend has returned nil, and whenever a server's answer has reached the client or the client checks its
-// lock. It is also called when the time that it returned last is reached. So a lock that renews itself counts as valid
-// for exactly as long as it says. If ValidUntil returns the zero time after Lock, the Lock counts as not Expiring.
+// lock. It is also called at the time that it last returned. So a lock that renews itself counts as valid for exactly
+// as long as it says. If ValidUntil returns the zero time after Lock, the Lock counts as not Expiring.
 //
 // ValidUntil may be called at any time while the lock is held, on a different goroutine than Lock, and must return
 // immediately. A Lock that is neither Expiring nor a LossNotifier counts as valid for Config.TTL, measured from the
@@ -69,10 +69,10 @@ type Extender interface {
 	Extend(ctx context.Context) error
 }
 
-// Sharer is a Lock whose holds may be shared, such as a read-write lock. Shared is called when Lock has returned nil.
-// It reports whether the client has the lock for reading, so that other clients may have it for reading at the same
-// time. Such a client reads the resource and does not write to it. A Lock that is not a Sharer is always exclusive. A
-// semaphore (Config.Permits) has no shared holds.
+// Sharer is a Lock that several clients may hold at once, such as a read-write lock. Shared is called when Lock has
+// returned nil. It reports whether the client holds the lock for reading, so that other clients may hold it for reading
+// at the same time. Such a client reads the resource and does not write to it. A Lock that is not a Sharer is always
+// exclusive. The Locks of a semaphore (Config.Permits) cannot be Sharers.
 type Sharer interface {
 	Shared() bool
 }
@@ -88,9 +88,9 @@ type Client struct {
 	shared *common
 }
 
-// TaskLock is a Lock that gives each task of its client (Config.Tasks) a Lock of its own: a handle that stores the data
-// of one acquisition, such as the owner value. ForTask is called when a task first needs the lock. Tasks are numbered
-// from 1. If a Lock has no ForTask, all tasks call its own methods.
+// TaskLock is a Lock that provides a separate Lock for each task of its client (Config.Tasks). Such a Lock is a handle
+// with the data of one acquisition, such as the owner value. ForTask is called when a task first needs the lock. Tasks
+// are numbered from 1. If a Lock has no ForTask method, all tasks use the Lock itself.
 type TaskLock interface {
 	ForTask(task int) Lock
 }
@@ -98,12 +98,12 @@ type TaskLock interface {
 // Addr returns the address of the i-th server, counted from 0. It panics if there is no such server.
 func (c *Client) Addr(i int) string { return c.Addrs[i] }
 
-// DialTimeout limits the duration of a dial whose context has no deadline.
+// DialTimeout is the timeout of a dial whose context has no deadline.
 const DialTimeout = 5 * time.Second
 
 // DialContext opens a connection to the server with the given address, like [net.Dialer.DialContext]. Use it as the
 // dialer of a client library. If ctx has no deadline, the dial times out after DialTimeout, as with the dialers of
-// go-redis and rueidis. If the library's own dialer waits longer (redigo's waits for 30 s), pass a ctx with that
+// go-redis and rueidis. If the library's own dialer waits longer (redigo's waits for 30 s), give ctx a matching
 // deadline. Dials fail as on a real network. Dialing an address that does not belong to a server fails the run.
 func (c *Client) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	if _, ends := ctx.Deadline(); !ends {
@@ -140,8 +140,8 @@ type host struct {
 	tasks          int                           // the largest number of tasks of a client
 }
 
-// open creates the lock of a client by calling New. If New returns an error, all calls to the returned lock fail with
-// this error. The run fails if New returns neither a Lock nor an error, or the Lock of another client: clients
+// open creates a client's lock by calling New. If New returns an error, all calls to the returned lock fail with this
+// error. The run fails if New returns neither a Lock nor an error, or if it returns another client's Lock. Clients
 // represent processes, which share neither memory nor connections.
 func (h *host) open(c *Client) Lock {
 	l, err := h.new(c)
@@ -170,7 +170,7 @@ func (h *host) open(c *Client) Lock {
 	return l
 }
 
-// fail fails the run, and returns a lock whose calls return err.
+// fail fails the run and returns a lock whose methods return err.
 func (h *host) fail(err error) Lock {
 	h.Fail(err)
 	return unopened{err}
@@ -182,14 +182,14 @@ type unopened struct{ err error }
 func (u unopened) Lock(context.Context) error   { return u.err }
 func (u unopened) Unlock(context.Context) error { return u.err }
 
-// Prepare makes the simulated world of a run use the coroutines and the clock of the synctest bubble, and pass each
-// event to keep.
+// Prepare sets a run's options so that the simulated world uses the synctest bubble's coroutines and clock, and passes
+// each event to keep.
 func (h *host) Prepare(o *sim.Options) {
 	o.Stacks, o.Wall, o.Nameless = h.stacks, h.Wall(), true
 	o.Keep = h.keep
 }
 
-// keep assigns an event that a server recorded about a key to the key's lock. If a request caused the event, keep also
+// keep assigns a server's event about a key to the lock that uses the key. If a request caused the event, keep also
 // passes the event to the driver.
 func (h *host) keep(e *history.Event) (kept bool) {
 	if !e.F.IsKey() {
@@ -229,7 +229,7 @@ func (h *host) answer(client sim.ProcessID) *sim.Signal {
 	return h.waits[client]
 }
 
-// foreign returns the lock of one task of a client as an object that the simulation can call.
+// foreign returns an object through which the simulation can call the lock of one task of a client.
 func (h *host) foreign(client sim.ProcessID, c *locks.Config, of *locks.Library) locks.ForeignLock {
 	l := &foreign{answers: h.answer, guest: h.Guest(client), config: c, library: of, together: h.together}
 	l.caller = l.guest
@@ -261,7 +261,7 @@ type object struct {
 	closed  bool
 }
 
-// caller makes the calls of one task to the library.
+// caller makes one task's calls to the library.
 type caller interface {
 	Begin(history.Attempt)
 	Try() (since sim.Time, granted []sim.ProcessID)
@@ -279,10 +279,10 @@ type foreign struct {
 	library *locks.Library
 	task    int  // number of the task; 0 if the client has only one
 	lock    Lock // the lock of the task
-	// validity tracks how long the held lock is valid. It is nil if the lock does not report this, or if the lock is
-	// not held.
+	// validity tracks how long the held lock is valid. It is nil if the lock is not held or does not report its
+	// validity.
 	validity *validity
-	// together is set if all servers form one service that grants a lock.
+	// together is set if the servers form one service, which grants a lock as a whole.
 	together bool
 }
 
@@ -389,8 +389,8 @@ func (l *foreign) deadline(s state, asked sim.Time) sim.Deadline {
 	return sim.Deadline{Clock: sim.Monotonic, At: asked.Duration() + l.config.TTL}
 }
 
-// listen starts to wait for the library to report the loss of the lock, and returns a signal. When the lock is lost, it
-// sets *at to the time and raises the signal.
+// listen waits in the background for the library to report the loss of the lock. When that happens, it sets *at to the
+// time and raises the returned signal.
 func (l *foreign) listen(lost <-chan struct{}, at *sim.Time) *sim.Signal {
 	raised := new(sim.Signal)
 	l.guest.Go(func(ctx context.Context) {
@@ -446,7 +446,7 @@ func (l *foreign) Release(env sim.Env, h *locks.Hold) locks.Answer {
 	return answered(err, locks.Denied, locks.Unanswered)
 }
 
-// answered returns the value of yes if err shows that a server has answered. Otherwise it returns the value of no.
+// answered returns yes if err shows that a server has answered, and no otherwise.
 func answered[T any](err error, yes, no T) T {
 	if unanswered(err) {
 		return no

@@ -9,8 +9,8 @@ import (
 
 // This file implements the list commands that wait for an element. A waiting client is served as soon as the command,
 // transaction or script that created the list has ended, before anything else is executed. Clients are served in the
-// order in which they began to wait, as if each client popped the element itself at that moment. So a transaction that
-// watches the list notices when the element appears and when it disappears.
+// order in which they began to wait, as if each client popped the element itself. So a transaction that watches the
+// list sees the element appear and disappear.
 
 // popBlocking implements BLPOP and BRPOP. pop is the command that is executed when there is an element.
 func popBlocking(pop string) func(n *Node, args []string) {
@@ -82,8 +82,8 @@ func (n *Node) moveBlocking(limit string, move []string) {
 	}
 }
 
-// typeOf returns the type of a key, or "" if the key does not exist. Like a lookup by a command, it deletes an expired
-// key on a master.
+// typeOf returns the type of a key, or "" if the key does not exist. On a master, it deletes an expired key, as any
+// command that looks up the key does.
 func (n *Node) typeOf(name string) string {
 	if n.data.Find(name) == nil {
 		return ""
@@ -94,7 +94,7 @@ func (n *Node) typeOf(name string) string {
 // carryOut executes a data command as part of the current request.
 func (n *Node) carryOut(args ...string) { n.commands[strings.ToLower(args[0])].carryOut(n.data, args) }
 
-// listMade records that a list has been created, if any client waits for this list.
+// listMade records that a list has been created, if any client is waiting for it.
 func (n *Node) listMade(name string) {
 	if !slices.Contains(n.ready, name) &&
 		slices.ContainsFunc(n.waiting, func(b *blocked) bool { return slices.Contains(b.keys, name) }) {

@@ -11,9 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sharedFolder is the folder of the files that processes map to share memory (sem_open, shm_open). Each family has
-// files of its own there, and the machine keeps them in memory. So different runs do not share files, and no files are
-// left behind.
+// sharedFolder is the folder of the files that processes map to share memory (sem_open, shm_open). Each family has its
+// own files there, which exist only in memory. So runs do not share files, and no files are left behind.
 const sharedFolder = "/dev/shm/"
 
 // sharedFiles maps the paths of a family's files in sharedFolder to file descriptors of this process.
@@ -162,8 +161,8 @@ func (p *Process) mappings() (list []mapping) {
 	return list
 }
 
-// sharesMemory reports whether the process has writable memory that a copy of the process would share with it. The page
-// with the process's clocks does not count.
+// sharesMemory reports whether the process has writable memory that it would share with a copy of itself. The page that
+// holds the process's clocks does not count.
 func (p *Process) sharesMemory() bool {
 	return slices.ContainsFunc(p.mappings(), func(m mapping) bool { return m.shared && m.writable && m.from != pageAt })
 }

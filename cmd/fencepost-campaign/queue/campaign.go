@@ -48,7 +48,7 @@ type Spec struct {
 	Patience time.Duration `json:"patience"`
 }
 
-// These are the keys of a campaign's bucket. A key that ends in a dot is a prefix of many keys.
+// These are the keys in a campaign's bucket. Those that end in a dot are prefixes.
 const (
 	keySpec        = "campaign" // written last when a campaign is created
 	keyCoordinator = "coordinator"

@@ -1,9 +1,9 @@
 // Package matrixtest contains tests that are shared by the modules that test client libraries. It tests locks under
-// families of faults. For each kind of violation, it stores the smallest run and replays it, and it writes tables of
-// the results. It also checks that equal seeds give equal runs and that memory use stays bounded, and measures what the
-// simulation costs.
+// families of faults. For each kind of violation, it stores the smallest run and replays it. It also writes tables of
+// the results, checks that equal seeds give equal runs and that memory use stays bounded, and measures the cost of the
+// simulation.
 //
-// Goals: each finding in a table can be replayed, and has a reason. Non-goals: describing the clients and the reasons
+// Goals: each finding in a table names its cause and can be replayed. Non-goals: describing the clients and the reasons
 // for their behavior; the tests that use this package do that.
 package matrixtest
 
@@ -60,8 +60,7 @@ type Result struct {
 	Findings []Finding
 }
 
-// Cell counts the runs in which a law was violated for a certain cause, under one family of faults and with one of the
-// Protections.
+// Cell counts the runs that violated a law for one cause, under one family of faults and with one of the Protections.
 type Cell struct {
 	Family     string
 	Protection string `json:"Care"` // the Name of the protection
@@ -81,7 +80,7 @@ type Finding struct {
 // Way returns the law and the cause as text.
 func (f *Finding) Way() string { return fmt.Sprintf("%s: %s", f.Law, f.Cause) }
 
-// underway reports whether this process performs runs for another process. In that case it must not write any files.
+// underway reports whether this process executes runs for another process. If so, it must not write any files.
 func underway() bool { return os.Getenv("FENCEPOST_LOCKTEST") != "" }
 
 // Run tests each client under each family if -update is set, and writes the results and the smallest runs to testdata.
@@ -123,7 +122,7 @@ type matrix struct {
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
-// add records the result of one cell. It shrinks each finding once, for the first cell in which it occurs, which is the
+// add records the result of one cell. It shrinks each finding only once, in the first cell where it occurs. That is the
 // cell with the fewest precautions.
 func (m *matrix) add(t *testing.T, family, protection string, r *locktest.Report) {
 	t.Helper()
@@ -156,7 +155,7 @@ func faultsOf(plan string) (faults []string) {
 	return faults
 }
 
-// write writes the result to testdata and replaces the previous result of the client.
+// write writes the results to testdata, replacing the client's previous results.
 func (m *matrix) write(t *testing.T) {
 	t.Helper()
 	was, err := read(m.client)
@@ -186,8 +185,8 @@ func read(client string) (r Result, err error) {
 	return r, err
 }
 
-// Replay replays each stored finding. The run must violate the finding's law for the same cause. With -v, Replay prints
-// the story.
+// Replay replays each stored finding and checks that the run violates the same law for the same cause. With -v, it
+// prints the story.
 func Replay(t *testing.T, clients []Client) {
 	t.Helper()
 	for _, client := range clients {

@@ -62,7 +62,7 @@ func versionNumber(version string) (number int) {
 	return number
 }
 
-// SHA1Hex returns the SHA-1 of a text in hexadecimal digits. Redis identifies scripts by this value.
+// SHA1Hex returns the SHA-1 sum of text in hexadecimal. Redis identifies scripts by this value.
 func SHA1Hex(text string) string {
 	sum := sha1.Sum([]byte(text))
 	return hex.EncodeToString(sum[:])
@@ -131,7 +131,7 @@ func (e *Engine) ownString() map[string]lua.LGFunction {
 	}
 }
 
-// lrand48 is Redis's own random number generator for scripts, which gives the same numbers on every machine.
+// lrand48 is Redis's own random number generator for scripts, which produces the same numbers on every machine.
 type lrand48 uint64
 
 // bornWith is the state of the random number generator before it is seeded.

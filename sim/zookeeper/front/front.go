@@ -35,8 +35,8 @@ type callers struct {
 	znodes map[string]history.Attempt
 }
 
-// Recorded does nothing. The records would only show which servers have granted a lock, but here a lock is granted by
-// the ensemble as a whole.
+// Recorded does nothing. The events could only show which servers have granted a lock, but here the ensemble grants it
+// as a whole.
 func (c *callers) Recorded(*history.Event) {}
 
 // Caller returns a new client that has not sent a request yet.
@@ -49,8 +49,8 @@ type caller struct {
 	since   sim.Time
 }
 
-// Begin begins an attempt. If the client never requests the lock in this attempt, the time given here counts as the
-// time of the request.
+// Begin begins an attempt. If the client never requests the lock in this attempt, now counts as the time of the
+// request.
 func (c *caller) Begin(a history.Attempt, now sim.Time) { c.attempt, c.since = a, now }
 
 // Try returns the time at which the client last requested a sequential ephemeral znode in its attempt. It returns no
@@ -60,7 +60,7 @@ func (c *caller) Try() (since sim.Time, granted []sim.ProcessID) { return c.sinc
 // Wire returns the client's end of a new connection.
 func (c *caller) Wire(sim.ProcessID) sim.Wire { return &wire{caller: c} }
 
-// wire implements ZooKeeper's protocol for one connection. It stores the bytes of a frame that is not complete yet.
+// wire implements ZooKeeper's protocol for one connection. It buffers incomplete frames.
 type wire struct {
 	*caller
 	half []byte
@@ -177,7 +177,8 @@ func (w *wire) Arrived(l sim.Line, b []byte, to *sim.Incoming) {
 	l.Deliver(b)
 }
 
-// answered handles the reply to a request. If the request has created a znode, answered stores the znode's path.
+// answered handles the reply to a request. If the request created a znode, answered records that the znode belongs to
+// the request's attempt.
 func (w *wire) answered(to *sim.Incoming, b []byte) {
 	if to.Phase != jute.Create.String() && to.Phase != jute.Create2.String() {
 		return
