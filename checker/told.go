@@ -11,9 +11,9 @@ type loss struct {
 	records []record
 }
 
-// lossTold finds out why a holder was told that its lock was lost. It considers only locks whose key was removed early,
-// and losses that ended the lease. It returns nil if the key expired when it was due, or if the lease ended in another
-// way.
+// lossTold finds out why a holder was told that its lock was lost. It considers only losses that ended the lease and
+// that were caused by the early removal of a key. It returns nil if the key expired when it was due, or if the lease
+// ended in another way.
 func (t *judge) lossTold(c *clash, l lateness) *loss {
 	g := &t.Grants[l.grant]
 	var last, then *trace.Span
@@ -47,8 +47,8 @@ func (t *judge) lossTold(c *clash, l lateness) *loss {
 	return nil
 }
 
-// comesFromLoss reports whether a holder was late because it lost the lock. The argument late is the cause that was
-// found while ignoring the loss. comesFromLoss returns false if that cause is a pause or a wait for another lock.
+// comesFromLoss reports whether a holder was late because it lost the lock. The argument late is the cause of the
+// lateness if the loss is ignored. comesFromLoss returns false if that cause is a pause or a wait for another lock.
 func comesFromLoss(late Cause) bool {
 	return late.Kind == NeverRenewed || late.Kind == HolderOutlivedLease && late.Detail != ByPause
 }

@@ -19,8 +19,8 @@ type Installed struct {
 // point or a message do not count, nor do faults that last forever.
 func (n *Installed) Over() bool { return n.pending == 0 }
 
-// Install schedules the faults in a world, which must already have all its processes. Times in the plan are counted
-// from the call to Install, and so is the number of times that a client passes a point. The faults must have been
+// Install schedules the faults in a world, which must already have all its processes. Both the times in the plan and
+// the number of times that a client passes a point are counted from the call to Install. The faults must have been
 // validated against names. Each fault is recorded in the history when it begins and when it ends.
 func Install(w *sim.World, names Names, faults []Fault) *Installed {
 	n := &Installed{w: w, names: names}
@@ -47,7 +47,7 @@ type striker struct {
 	how    *definition
 	line   string
 	struck *history.Fault
-	// ending means that the end of the fault was scheduled before the fault struck. It is cleared if it turns out that
+	// ending is set if the end of the fault was scheduled before the fault struck. It is cleared if it turns out that
 	// nothing needs to end.
 	ending bool
 }
@@ -79,9 +79,8 @@ func (s *striker) arrange() {
 	}
 }
 
-// arrangeEnd schedules the end of a fault if its time is known from the start. At each instant, all faults that begin
-// come before those that end. So if one fault begins when another ends, the two have the same effect as a single longer
-// fault.
+// arrangeEnd schedules the end of a fault if its time is known from the start. At each instant, faults begin before
+// others end. So a fault that begins when another one ends has the same effect as a single longer fault.
 func (s *striker) arrangeEnd() {
 	d, ends := s.duration()
 	if !s.timed() || !ends || s.recordsItself() {

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// copied identifies a key and all copies of it: unit is the first of the servers that share a copy, and member is the
-// member of the key (see history.Event.Member).
+// copied identifies a key and all its copies: unit is the first of the servers that share the copies, and member is the
+// key's member (see history.Event.Member).
 type copied struct {
 	unit   history.Process
 	member string
@@ -72,9 +72,8 @@ func (r *reading) isServer(p history.Process) bool {
 	return slices.Contains(r.Header.Servers, p) || slices.Contains(slices.Concat(r.Header.Groups...), p)
 }
 
-// handedBack examines a section's release. The result seen reports whether the history shows the effect of the release,
-// or its lack of effect. The result effect reports whether the release had an effect. The result over is the position
-// at which this was decided.
+// handedBack examines a section's release. The result seen reports whether the history shows if the release had an
+// effect. If so, effect reports whether it did, and over is the position at which this was decided.
 func (r *reading) handedBack(s *section) (seen bool, over int, effect bool) {
 	h := &r.Header
 	due := r.time(s.release) + h.Bound
@@ -133,7 +132,7 @@ func (r *reading) insideAgain(s *section) bool {
 	})
 }
 
-// lendsKeys reports whether another client shared the lock, without a key of its own, when the section was released.
+// lendsKeys reports whether another client shared the lock when the section was released, but had no key of its own.
 func (r *reading) lendsKeys(s *section) bool {
 	return s.shared && slices.ContainsFunc(r.sections, func(o *section) bool {
 		shares := o.shared && o.process != s.process && o.lock == s.lock && o.ok < s.release && s.release < o.end
@@ -149,8 +148,8 @@ type standingKey struct {
 	set   int // position of the record that set it
 }
 
-// keyAt returns the key that the record at position i changes, as it was before the record, and the place where the key
-// is stored. The result k is nil if there was no such key, or if the event is not a record of a key of the lock.
+// keyAt returns the key that the record at position i changes, in its state before the record, and the place where the
+// key is stored. k is nil if there was no such key, or if the event does not record a change of one of the lock's keys.
 func (r *reading) keyAt(lock history.Lock, i int) (k *standingKey, at copied) {
 	e := &r.Events[i]
 	if isChange := e.F == history.KeySet || e.F == history.KeyProlonged || e.F == history.KeyGone; !isChange ||
@@ -208,9 +207,9 @@ func (r *reading) keysOf(client history.Process, lock history.Lock, by int) (own
 	return own
 }
 
-// putBack reports whether the key means that the lock is free. This is so if the attempt that set the key had called
-// its release before. It is also so if that attempt had acquired the lock by deleting a key that meant that the lock
-// was free, and then set the key again.
+// putBack reports whether the key means that the lock is free. It does if the attempt that set the key had called its
+// release before. It also does if that attempt had acquired the lock by deleting such a key, and then set the key
+// again.
 func (r *reading) putBack(k *standingKey, lock history.Lock) bool {
 	var by *section // the latest section of that attempt
 	for _, s := range r.sections {
@@ -231,7 +230,8 @@ func (r *reading) putBack(k *standingKey, lock history.Lock) bool {
 	return false
 }
 
-// takenBy reports whether the given keys keep the lock taken: the servers without them are too few for a quorum.
+// takenBy reports whether the given keys are enough to keep the lock taken, because the servers without them are too
+// few for a quorum.
 func (r *reading) takenBy(own []*standingKey) bool {
 	if len(own) == 0 || r.oneService() {
 		return len(own) > 0
@@ -248,7 +248,7 @@ func (r *reading) takenBy(own []*standingKey) bool {
 	return !r.isQuorum(free)
 }
 
-// setsAgain reports whether the event sets the client's own key again to the value that it already has.
+// setsAgain reports whether the event is a client setting its own key to the value that the key already has.
 func (r *reading) setsAgain(s *section, e *history.Event, k *standingKey) bool {
 	return r.processOf(cmp.Or(e.By, e.Of)) == s.process && r.processOf(e.Of) == s.process && e.Value != "" &&
 		e.Value == k.value

@@ -23,7 +23,7 @@ type absence struct {
 	parted [][2]history.Process
 }
 
-// Impact is a fault, together with the position up to which it disables something. If a similar fault continues the
+// Impact is a fault, together with the position up to which it disables something. If a similar fault prolongs the
 // effect, the position is where that fault ends.
 type Impact struct {
 	*Fault
@@ -33,7 +33,7 @@ type Impact struct {
 // Reset prepares r for another history.
 func (r *reach) Reset() { r.next, r.active = 0, r.active[:0] }
 
-// goTo adds the faults that struck before a call and drops those that were over before the call.
+// goTo drops the faults that were over before the given call, and adds those that struck before it.
 func (r *reach) goTo(t *Trace, call int) {
 	r.active = slices.DeleteFunc(r.active, func(x Impact) bool { return x.mended < call })
 	for ; r.next < len(t.Faults) && t.Faults[r.next].Start < call; r.next++ {
@@ -54,9 +54,8 @@ func (x *Impact) IsLike(y Impact) bool {
 	return x.Kind == y.Kind && slices.Equal(x.On, y.On) && slices.Equal(x.To, y.To)
 }
 
-// QuorumReachable reports whether a client could reach a quorum of servers at all times from a call to the given
-// position. The client and these servers must have been up and not paused. QuorumReachable must be called with
-// ascending positions call.
+// QuorumReachable reports whether a client could reach a quorum of servers throughout the positions from call to end.
+// The client and these servers must have been up and not paused. From one use to the next, call must not decrease.
 func (t *Trace) QuorumReachable(client history.Process, call, end int) bool {
 	r := &t.Reach
 	r.goTo(t, call)
@@ -84,9 +83,9 @@ func (t *Trace) spares(f *Fault, client history.Process) bool {
 	return true
 }
 
-// add records what the client can no longer use because of f: the servers that f strikes, the servers on the other side
-// of a link that f breaks, and links between members of a group. In a history recorded by another program, it may be
-// unknown which process is on which side of a link.
+// add records what the client can no longer use because of f: the servers that f strikes, the servers at the far end of
+// a link that f breaks, and links within a group. If another program recorded the history, it may be unknown which
+// process is at which end of a link.
 func (g *absence) add(t *Trace, f *Fault, client history.Process) {
 	sides := [2][]history.Process{f.On, f.To}
 	for i, side := range sides {
@@ -142,8 +141,7 @@ func (t *Trace) enough(g *absence) bool {
 	return h.IsQuorum(left)
 }
 
-// agree reports whether there is a subset of the members for which enough returns true, and in which no two members are
-// cut off from each other.
+// agree reports whether some of the members, no two of which are cut off from each other, satisfy enough.
 func (g *absence) agree(members []history.Process, enough func([]history.Process) bool) bool {
 	for enough(members) {
 		i := slices.IndexFunc(g.parted, func(p [2]history.Process) bool {
@@ -170,7 +168,7 @@ func (t *Trace) IsServer(p history.Process) bool {
 		slices.ContainsFunc(h.Groups, func(group []history.Process) bool { return slices.Contains(group, p) })
 }
 
-// calmAt records when the system was calm again: at position over, all faults that had struck up to position from were
+// calmAt records when the system was calm again: all faults that had struck up to position from had ended by position
 // over.
 type calmAt struct{ from, over int }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Open is the position of everything that has not happened by the end of the history.
+// Open is the position of an event that has not happened by the end of the history.
 const Open = math.MaxInt
 
 // Ask is one acquire operation. All positions are indexes in History.Events.
@@ -32,7 +32,7 @@ type Ask struct {
 	Outcome history.Type // zero if it has not returned
 }
 
-// task is a task of a process. It does one thing at a time.
+// task identifies a task, which does one thing at a time.
 type task struct {
 	process history.Process
 	number  history.Task // 0 if the process has only one, or if the history does not say which one it was
@@ -64,17 +64,17 @@ type Grant struct {
 	Token   history.Token
 	OK, End int            // positions of the grant and of the section's end; End is Open if the section never ended
 	Lease   *history.Grant // nil if the history does not state it
-	// Release is the position of the first call of release. The section may already have ended in another way. Done is
-	// the return of that call. Both are Open if there was no release. If only the outcome of a release is recorded,
-	// both are the position of the outcome.
+	// Release is the position of the first call of release, even if the section had already ended in another way. Done
+	// is the position at which that call returned. Both are Open if there was no release. If only the outcome of a
+	// release is recorded, both are the position of the outcome.
 	Release, Done int
 	window        int32        // index of the grant's latest window, or none; used only while windows are listed
 	Stated        history.Time // time from which the grant states its validity; Never if it states none
 	Until         history.Time // end of the grant's validity, as last stated before its release was called
 }
 
-// Title identifies a grant in the records of servers and of the resource: by an attempt and a lock. The same attempt on
-// another lock means another grant.
+// Title identifies a grant in the records of servers and of the resource. The same attempt may have grants of several
+// locks.
 type Title struct {
 	Lock    history.Lock
 	Attempt history.Attempt
@@ -91,7 +91,7 @@ type LockTrace struct {
 	Name   history.Lock
 	Grants []int32
 	Asks   []int32
-	// Windows and Sections are the spans of the grants, in true time and in positions. See windows.go.
+	// Windows and Sections are the spans of the grants, measured in true time and in positions. See windows.go.
 	Windows, Sections []Span
 	Stated            int // number of windows that its grants state, including those that a release reduced to nothing
 }
@@ -105,7 +105,7 @@ type processTrace struct {
 	hasAsked bool    // whether it has asked for any lock
 }
 
-// Trace is a history that was read once for all laws. Its memory is reused for the next history.
+// Trace is what Read has collected from a history for all laws. Its memory is reused for the next history.
 type Trace struct {
 	History    *history.History
 	Ascending  bool         // whether each event is at the same time as the one before it, or later
@@ -280,7 +280,7 @@ func (t *Trace) acquire(i int, e *history.Event) {
 		return
 	}
 	n := t.openAsk(p, l, e)
-	// a history from another program may record only outcomes: assume that the call was made when it returned
+	// a history from another program may record only outcomes; if so, treat the return as the call
 	if n < 0 {
 		n = int32(len(t.Asks))
 		t.Asks = append(t.Asks, Ask{Process: e.Process, Task: e.Task, Lock: l, Grant: -1, Call: i})
@@ -303,9 +303,9 @@ func (t *Trace) acquire(i int, e *history.Event) {
 	}
 }
 
-// openAsk finds the open acquire of lock l that an event completes. It removes the acquire from the list of p and
-// returns it, or returns -1 if there is none. It prefers the acquire of the same task whose call names the event's
-// attempt. Otherwise it takes the task's oldest acquire, but only if either the call or the event names no attempt.
+// openAsk finds the open acquire of lock l that an event completes. It removes the acquire from p's list and returns
+// it, or returns -1 if there is none. Among the acquires of the event's task, it prefers the one whose call names the
+// event's attempt. If there is none, it takes the oldest one for which either the call or the event names no attempt.
 func (t *Trace) openAsk(p *processTrace, l int32, e *history.Event) int32 {
 	found := -1
 	for i, n := range p.asks {
@@ -329,9 +329,9 @@ func (t *Trace) openAsk(p *processTrace, l int32, e *history.Event) int32 {
 	return n
 }
 
-// sectionOf returns the grant that an event belongs to. This is the grant of the event's attempt. If the event names no
-// attempt, it is the latest open section of the process on that lock. sectionOf returns -1 if there is none, for
-// example for the clean-up release of an attempt that was never granted.
+// sectionOf returns the grant that an event belongs to: the grant of the event's attempt or, if the event names none,
+// the process's latest open section of that lock. It returns -1 if there is no such grant, for example for the clean-up
+// release of an attempt that was never granted.
 func (t *Trace) sectionOf(e *history.Event) int32 {
 	if e.Attempt != "" {
 		g, ok := t.Owner[Title{e.Lock, e.Attempt}]
@@ -375,10 +375,10 @@ func (t *Trace) released(i int, e *history.Event) {
 	}
 }
 
-// releasing finds the grant whose release returns with event e, and removes it from the list of its process. This is
-// the grant of the event's attempt. If the event names no attempt, it is the oldest grant on that lock. If no release
-// is in progress, the history records only the outcomes of releases and not their calls, and releasing returns the
-// grant that e belongs to (see sectionOf).
+// releasing finds the grant whose release returns with event e, and removes it from p's list of releases in progress.
+// It is the grant of the event's attempt or, if the event names none, the oldest one of that lock. If no such release
+// is in progress, the history records only the outcomes of releases, and releasing returns the grant that e belongs to
+// (see sectionOf).
 func (t *Trace) releasing(p *processTrace, e *history.Event) int32 {
 	for i, g := range p.releases {
 		of := &t.Grants[g]
@@ -413,8 +413,8 @@ func (t *Trace) crash(i int, e *history.Event) {
 	p.asks, p.releases = p.asks[:0], p.releases[:0]
 }
 
-// Left returns the first position at which the section of a grant may have ended. It may be before the recorded
-// beginning of the section, but not before the acquire's call.
+// Left returns the first position at which a grant's section may have ended. It may be before the recorded start of the
+// section, but not before the acquire's call.
 func (t *Trace) Left(g *Grant) int { return t.earliest(g.Process, t.Asks[g.Ask].Call, g.End) }
 
 // Waited returns the position up to which the process of an acquire is known to have waited. If the process crashed,
@@ -426,16 +426,16 @@ func (t *Trace) Waited(a *Ask) int {
 	return t.earliest(a.Process, a.Call, a.Ret)
 }
 
-// MayBeGone reports whether the process of a grant may have died by the given position, after it had called its release
-// and before the release returned.
+// MayBeGone reports whether a grant's process may have died by the given position, after it had called release and
+// before the release returned.
 func (t *Trace) MayBeGone(g *Grant, at int) bool {
 	crash := t.CrashAfter(g.Process, g.Release)
 	return crash < g.Done && t.earliest(g.Process, g.Release, crash) <= at
 }
 
-// earliest returns the first position after position call at which an activity of a process may have ended. If the
-// process crashed, this may be before the activity's recorded end: the process may have died at any time since it was
-// last known to be alive.
+// earliest returns the first position after call at which something that a process was doing may have ended. If the
+// process crashed, this may be before the recorded end: the process may have died at any time since it was last known
+// to be alive.
 func (t *Trace) earliest(p history.Process, call, end int) int {
 	crash := t.CrashAfter(p, call)
 	if crash == Open || end == Open {
@@ -455,7 +455,7 @@ func (t *Trace) earliest(p history.Process, call, end int) int {
 	return end
 }
 
-// EndsUnseen reports whether some process crashed at a time that is not exactly known.
+// EndsUnseen reports whether the exact time of any process's crash is unknown.
 func (t *Trace) EndsUnseen() bool {
 	return slices.ContainsFunc(t.crashes, func(i int32) bool { return t.History.Events[i].Until != 0 })
 }

@@ -16,8 +16,7 @@ func firstOf(words func() []string) cobra.CompletionFunc {
 	}
 }
 
-// scenarioOrFile completes the first argument with the name of a catalog scenario or, if no name has this prefix,
-// with a file.
+// scenarioOrFile completes the first argument with the name of a catalog scenario or, if none matches, with a file.
 func scenarioOrFile(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp

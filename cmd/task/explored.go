@@ -16,20 +16,20 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// Exploration is one invocation of a command that explores. Its runs may be performed here or elsewhere, or their
+// Exploration is one invocation of a command that explores. The runs may be executed here or elsewhere, and their
 // results may be merged from several records. Each finding is shrunk, written and reported.
 type Exploration struct {
 	output.Frame
 	Scenario *scenarios.Scenario
 	Test     *Guest // the code of the clients' lock; nil: the scenario's own protocol
 	Found    *search.Result
-	// Cut holds findings that have already been shrunk elsewhere, in the order of Found. The other findings, which are
-	// missing or nil in Cut, are shrunk here.
+	// Cut holds the findings that have already been shrunk elsewhere, in the same order as in Found. The others, which
+	// are missing or nil in Cut, are shrunk here.
 	Cut   []*search.Shrunk
 	saved time.Time
 }
 
-// Register adds the flags of an exploration's report and folder to a command.
+// Register adds an exploration's flags to a command.
 func (x *Exploration) Register(c *cobra.Command) {
 	x.Frame.Register(c, ", and, in the same folder, one for each finding")
 	c.Flags().BoolVar(&x.All, "all", false, "report every finding in full, even those that do not fit on the screen")
@@ -39,8 +39,8 @@ func (x *Exploration) Register(c *cobra.Command) {
 // Prepare checks, before anything runs, that the results can be written.
 func (x *Exploration) Prepare() error { return x.Open("explore") }
 
-// Spare checks that the results would not overwrite other files in the folder. If the folder has a record, call Spare
-// after reading it.
+// Spare checks that the results will not overwrite other files in the folder. If the folder contains a record, call
+// Spare after reading it.
 func (x *Exploration) Spare() error {
 	if text, err := readRecord(filepath.Join(x.Out, ExplorationFile), mostRecord); err == nil {
 		x.Files.Adopt(ExplorationFile, text)
@@ -53,7 +53,7 @@ func (x *Exploration) Spare() error {
 	return x.Files.Spare(names...)
 }
 
-// Conclude shrinks, writes and reports the findings. Once ctx is done, it does not shrink any more.
+// Conclude shrinks, writes and reports the findings. Once ctx is done, it stops shrinking.
 func (x *Exploration) Conclude(ctx context.Context) error {
 	plans, err := x.Found.Plans(x.Scenario)
 	if err != nil {
@@ -101,7 +101,7 @@ func (x *Exploration) repeat() string {
 	return call
 }
 
-// finding shrinks finding i, unless that was done already, and writes the result.
+// finding shrinks finding i if that has not been done yet, and writes the result.
 func (x *Exploration) finding(ctx context.Context, plans *search.Plans, i int) (*search.ReducedFinding, error) {
 	f := x.Found.Findings[i]
 	var small *search.Shrunk

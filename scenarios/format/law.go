@@ -35,7 +35,7 @@ func ReadLaw(r *Reader, n ast.Node) (Law, bool) {
 	return Law{Outcome: checker.Violated, Cause: c}, ok
 }
 
-// readCause reads a cause such as "lost in crash" or "lost in crash (unsynced)", which begins at place.
+// readCause reads a cause such as "lost in crash" or "lost in crash (unsynced)". place is where it begins.
 func readCause(r *Reader, place Place, text string) (checker.Cause, bool) {
 	kind, detail, hasDetail := strings.Cut(text, " (")
 	var kinds []string

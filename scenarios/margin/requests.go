@@ -2,9 +2,9 @@ package margin
 
 import "github.com/fencepost-sim/fencepost/checker/history"
 
-// requests measures how close in time the last request of each attempt came to reaching a server on which another
-// attempt had its key. A late request always counts as closer than no request, even if it found no key, or if it
-// compared the owner and changed nothing.
+// requests measures how close in time each attempt's last request came to reaching a server while another attempt had
+// its key there. A late request always counts as closer than none, even if it found no key, or if it compared the owner
+// and changed nothing.
 func (r *Reader) requests() {
 	for i := range r.holds {
 		h := &r.holds[i]

@@ -60,8 +60,8 @@ func (r *Reader) firstOverlap(lock *trace.LockTrace, i int) history.Time {
 	return history.Never
 }
 
-// protectedUntil returns the time until which the keys of a grant keep other clients from a quorum. A key that the
-// grant's own release removed counts as if it had stayed until it was due to expire.
+// protectedUntil returns the time until which a grant's keys prevent other clients from getting a quorum. A key that
+// the grant's own release removed counts as if it had stayed until it was due to expire.
 func (r *Reader) protectedUntil(g *trace.Grant) history.Time {
 	had := map[history.Process]bool{}
 	var ends []history.Time
@@ -98,8 +98,8 @@ func (r *Reader) servers(g *trace.Grant) []history.Process {
 	return slices.Clone(r.t.History.Header.Servers)
 }
 
-// writes compares the time at which the last write of each holder took effect with the next holder's first use of the
-// resource.
+// writes compares each holder's last write with the next holder's first use of the resource, by the times at which they
+// took effect.
 func (r *Reader) writes(lock *trace.LockTrace, number int32) {
 	t := r.t
 	first, last := map[int32]history.Time{}, map[int32]history.Time{} // times of the first and last use, by grant

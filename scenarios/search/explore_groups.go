@@ -51,7 +51,7 @@ func (r *Report) byPlan() planGroups {
 	return groups
 }
 
-// verdict returns the finding with the law and cause of f in the run of the smallest plan, or nil if there is none.
+// verdict returns the finding with f's law and cause in the run of the smallest plan, or nil if there is none.
 func (f *ReducedFinding) verdict() *checker.Finding {
 	found := f.Run.Verdict.Of(f.Law)
 	return found.By(f.Cause)
@@ -133,7 +133,7 @@ func (g planGroup) text(p *text.Writer) {
 	}
 }
 
-// short writes one line per group until the room is used up, and then the number of the remaining groups.
+// short writes one line per group until it runs out of room, and then the number of the remaining groups.
 func (b planGroups) short(p *text.Writer, room int) {
 	p.Blank()
 	most := max(room-2, 0)

@@ -220,8 +220,7 @@ const (
 	MaxTTL = 24 * time.Hour
 
 	serfHealth = "serfHealth"
-	// inSeconds is the limit below which a lock delay that is given as a number counts as seconds
-	// (lockDelayMinThreshold).
+	// inSeconds is the limit below which a lock delay is in seconds rather than nanoseconds (lockDelayMinThreshold).
 	inSeconds = 1000
 )
 

@@ -49,7 +49,7 @@ type Tracer struct {
 
 // NewTracer returns a Tracer, which creates machines on the calling thread. The calling goroutine must be locked to
 // this thread. number chooses the CPU on which the machines and their processes run. Consecutive numbers choose
-// consecutive CPUs, beginning again after the last one; the CPU for number 0 depends on the ID of the calling process.
+// consecutive CPUs and wrap around after the last one; the CPU for number 0 depends on the ID of the calling process.
 // limit is how much CPU time a thread may use without making a modeled system call; 0 means 4 s.
 func NewTracer(number int, limit time.Duration) (t *Tracer, err error) {
 	t = &Tracer{busy: cmp.Or(limit, 4*time.Second), pageFD: -1, listener: -1, checkpoints: map[string]*checkpoint{}}
@@ -129,8 +129,8 @@ func (m *Machine) close() {
 const slice = 1_000_000
 
 // Run lets the processes run until the given time. It calls stop after each modeled system call, and returns early if
-// stop returns true. If no process can run before then, it advances virtual time to the given time. If it returns an
-// error, a program caused the error, and the run has ended.
+// stop returns true. If no process can run before then, it advances virtual time to the given time. A returned error
+// was caused by a program, and means that the run has ended.
 func (m *Machine) Run(until time.Duration, stop func() bool) error {
 	m.until, m.stop = int64(until), stop
 	for m.err == nil {
@@ -153,7 +153,6 @@ func (m *Machine) Run(until time.Duration, stop func() bool) error {
 	return m.err
 }
 
-// chooseNext chooses the thread that runs next.
 func (m *Machine) chooseNext() {
 	var can []int
 	for i, t := range m.runnable {
@@ -177,7 +176,8 @@ func (m *Machine) othersCanRun() bool {
 	return slices.ContainsFunc(m.runnable, func(t *thread) bool { return t.p.paused == 0 })
 }
 
-// deadline returns the earliest time at which a blocked thread stops waiting if nothing else happens.
+// deadline returns the earliest time at which a blocked thread stops waiting or a timer fires, if nothing happens
+// earlier.
 func (m *Machine) deadline() int64 {
 	at := int64(math.MaxInt64)
 	for _, p := range m.processes {
@@ -211,8 +211,8 @@ func (m *Machine) deadline() int64 {
 // due returns the time at which the wait of a blocked thread ends.
 func (t *thread) due(now int64) int64 { return t.p.due(t.blocked.wall, t.blocked.at, now) }
 
-// due returns the virtual time at which a clock of the process will show the time at. If wall is set, at is a time on
-// the wall clock of the process. Otherwise, at is the time since time 0 as the process's clocks measure it.
+// due returns the virtual time at which a clock of the process will reach at. If wall is set, that is the process's
+// wall clock. Otherwise, at is a time since time 0, as measured by the process's clocks.
 func (p *Process) due(wall bool, at, now int64) int64 {
 	if wall {
 		at -= p.clock.wall
@@ -246,8 +246,8 @@ func (m *Machine) wake() {
 	}
 }
 
-// advance moves virtual time forward until the clock of a process has advanced by the given time in ns, which is how
-// long a modeled system call takes.
+// advance moves virtual time forward by the duration of a modeled system call. local is this duration in ns, as
+// measured by the clock of p.
 func (m *Machine) advance(p *Process, local int64) {
 	if local > 0 {
 		m.now = p.clock.reached(p.clock.advance(m.now)+local, m.now)
@@ -268,7 +268,7 @@ const busyProblem = "has computed for %v of processor time without a system call
 // errClosed is the error for using a machine after Close.
 var errClosed = errors.New("traced: the machine is closed")
 
-// watchdog kills a process that computes without end. It is the only part of the package that uses the host's clock.
+// watchdog kills a process that computes endlessly. It is the only part of the package that uses the host's clock.
 type watchdog struct {
 	pid   atomic.Int64 // number of the process that is running; 0: none
 	turns atomic.Int64 // number of times that a process was allowed to run

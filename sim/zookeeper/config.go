@@ -21,14 +21,14 @@ type Config struct {
 	// SyncLimit is a number of ticks (syncLimit); 0 means 5. If a member hears nothing from its leader for that long,
 	// it stops serving. If a leader hears nothing from a member for that long, it drops the member.
 	SyncLimit int
-	// MinTimeout and MaxTimeout are the bounds for the session timeouts that clients get; 0 means 2 and 20 ticks.
+	// MinTimeout and MaxTimeout are the bounds of clients' session timeouts; 0 means 2 and 20 ticks.
 	MinTimeout, MaxTimeout time.Duration
 	// Log configures the replicated log. Except for Fsync, its times are derived from the fields above.
 	Log raft.Config
 }
 
 // finalizeWait is how long a member waits for a better vote before it considers an election decided
-// (FastLeaderElection.finalizeWait). No campaign begins earlier.
+// (FastLeaderElection.finalizeWait). No campaign begins before that.
 const finalizeWait = 200 * time.Millisecond
 
 func (c Config) withDefaults() Config {
@@ -50,7 +50,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// negotiate returns the requested session timeout, limited to the configured range.
+// negotiate returns the requested session timeout, clamped to the configured range.
 func (c *Config) negotiate(asked time.Duration) time.Duration {
 	return min(max(asked, c.MinTimeout), c.MaxTimeout)
 }
@@ -82,5 +82,5 @@ func (e *Ensemble) Reset(c Config) {
 	e.cluster.Reset(c.Log)
 }
 
-// AddTo adds the servers to a world. It calls add for each server.
+// AddTo adds the servers to a world by calling add for each of them.
 func (e *Ensemble) AddTo(add func(sim.ProcessID, sim.Server)) { e.cluster.AddTo(add) }

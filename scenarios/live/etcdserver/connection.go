@@ -53,7 +53,7 @@ func (x *life) connection(id uint64) *connection {
 	return c
 }
 
-// serve passes a message of a call on to the process.
+// serve passes on one message of a call to the process.
 func (c *connection) serve(r *sim.Incoming) {
 	call, ok := etcd.CallOf(r.Args)
 	switch {
@@ -80,7 +80,7 @@ func (c *connection) ask(q *request) {
 	}()
 }
 
-// answered handles the member's response. If a put gets no response, its effect may still appear at any later time.
+// answered handles the member's response. If a put gets no response, it may still take effect at any later time.
 func (c *connection) answered(q *request, message string, err error) {
 	r := &c.life.m.cluster.records
 	response, unread := q.call.ReadMessage(message)
@@ -101,13 +101,12 @@ func (c *connection) answered(q *request, message string, err error) {
 	})
 }
 
-// record returns a response message as a record of the call's stream.
+// record wraps a response message in a record for the call's stream.
 func record(c *etcd.Call, message string) []byte {
 	return etcd.Record{Kind: etcd.Message, Stream: c.Stream, Body: message}.Append(nil)
 }
 
-// ending returns the record of the end of a call. An error that does not come from etcd is recorded with etcd's error
-// code Unavailable.
+// ending returns the record that ends a call. An error that does not come from etcd gets etcd's error code Unavailable.
 func ending(c *etcd.Call, err error) []byte {
 	r := etcd.Record{Kind: etcd.End, Stream: c.Stream}
 	if e, is := err.(*etcd.Error); is {
@@ -118,7 +117,7 @@ func ending(c *etcd.Call, err error) []byte {
 	return r.Append(nil)
 }
 
-// talk passes on one message of a call with several messages.
+// talk passes on one message of a streaming call.
 func (c *connection) talk(r *sim.Incoming, call etcd.Call) {
 	s := c.calls[call.Stream]
 	if s == nil {
@@ -153,8 +152,8 @@ func (c *connection) listen(s *conversation) {
 	})
 }
 
-// heard passes on a response after it has recorded the changes in the response. It also passes on the events of a
-// watch, which answer no message from the client.
+// heard records the changes in a response, and then passes the response on. It also passes on a watch's events, which
+// do not answer any message from the client.
 func (c *connection) heard(s *conversation, message string) {
 	response, _ := s.call.ReadMessage(message)
 	key := sim.Key(0)
@@ -164,8 +163,8 @@ func (c *connection) heard(s *conversation, message string) {
 	c.life.m.cluster.records.whenRecorded(response.Revision, func() { c.send(s, key, record(&s.call, message)) })
 }
 
-// send passes bytes from the member on to the client. If key is zero, they are the response to the oldest message that
-// has none yet. Otherwise they answer no message, and send pushes them to the client.
+// send passes on the member's bytes to the client. If key is zero, they answer the oldest unanswered message. Otherwise
+// they answer no message, and send pushes them to the client.
 func (c *connection) send(s *conversation, key sim.Key, b []byte) {
 	switch {
 	case c.context.Err() != nil:

@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// life is the period between a start of a server's process and its next stop. Its executor is a goroutine that carries
-// out jobs with the process, one at a time.
+// life is the period from a start of a server's process to its next stop. Its executor is a goroutine that carries out
+// jobs with the process, one at a time.
 type life struct {
 	*fleet.Life
 	s *Server
@@ -87,7 +87,7 @@ func (x *life) setUnderWay(of history.Attempt) {
 	x.mu.Unlock()
 }
 
-// do runs f on the world's goroutine and waits until it has returned. It does not run f if the life has ended by then.
+// do runs f on the world's goroutine and waits until it has returned. If the life ends first, do does not run f.
 // Therefore, when a life ends, at most one request has been carried out without being recorded.
 func (x *life) do(f func()) {
 	done := make(chan struct{})
@@ -188,8 +188,8 @@ func (x *life) survey() error {
 	return nil
 }
 
-// link returns the connection to the process through which the requests of client connection id are passed on. It opens
-// the connection if necessary.
+// link returns the connection to the process that carries the requests of client connection id. It opens the connection
+// if necessary.
 func (x *life) link(id uint64) (*link, error) {
 	if l := x.links[id]; l != nil {
 		return l, nil
@@ -293,7 +293,7 @@ func (x *life) lost(l *link, r *request, pushes [][]byte, why error) error {
 	return err
 }
 
-// forget closes the connection to the process through which the requests of client connection id were passed on.
+// forget closes the connection to the process that carries the requests of client connection id.
 func (x *life) forget(id uint64) {
 	if l := x.links[id]; l != nil {
 		l.w.close()
@@ -361,7 +361,7 @@ func (x *life) untilBlocked(l *link) error {
 	return nil
 }
 
-// blocked returns the number of connections with a request that is blocked on the server.
+// blocked returns the number of connections whose request is blocked on the server.
 func (x *life) blocked() (n int64) {
 	for _, l := range x.links {
 		if l.blocked != nil && !l.hasValue() {
@@ -378,7 +378,7 @@ func blockedClients(info string) int64 {
 	return resp.Value{Text: number}.Number()
 }
 
-// removeKeys removes a key, or all keys if name is empty, as an operator does. A replica refuses this.
+// removeKeys removes a key, or all keys if name is empty, as an operator would. A replica refuses to do this.
 func (x *life) removeKeys(name history.Lock, why history.Why) error {
 	before, keys, err := x.observe()
 	if err != nil {
@@ -401,7 +401,7 @@ func (x *life) removeKeys(name history.Lock, why history.Why) error {
 	return err
 }
 
-// touch reads keys whose deadline has been reached. This makes the server delete the expired ones.
+// touch reads keys that are due to expire, which makes the server delete those that have expired.
 func (x *life) touch(names []string) error {
 	if _, err := look(x.admin, x.s.cfg.seven, names); err != nil {
 		return err
