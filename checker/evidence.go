@@ -24,10 +24,10 @@ type LockEvidence struct {
 // Refuted reports whether porcupine refutes the critical sections.
 func (e *LockEvidence) Refuted() bool { return e.Mutex != nil && e.Mutex.Answer == linear.Refuted }
 
-// Evidence lets porcupine check the locks of h. It returns the data needed to draw diagrams of the results for some
-// locks, in the order of the header. The argument most is the maximum number of locks. Evidence chooses the preferred
-// locks first, then locks whose sections are refuted. The result left is the number of other locks for which a diagram
-// could be drawn. Evidence takes far longer than Check and is meant for reports.
+// Evidence has porcupine check the locks of h, and returns the data needed to draw diagrams of the results. The
+// argument most limits the number of locks. Evidence chooses the preferred locks first, then locks whose sections are
+// refuted, and returns them in the order of the header. The result left is the number of other locks for which a
+// diagram could be drawn. Evidence takes far longer than Check and is meant for reports.
 func Evidence(h *history.History, most int, preferred ...history.Lock) (all []LockEvidence, left int) {
 	var t judge
 	t.Read(h)
@@ -93,7 +93,7 @@ func (t *judge) worthDrawing(updates [][]linear.Update, most int, first []histor
 	return chosen, len(all) - len(chosen)
 }
 
-// answered returns the operations that demonstrate porcupine's verdict on lock l, and whether that verdict is a
+// answered returns the operations that illustrate porcupine's verdict on lock l, and whether that verdict is a
 // refutation. It returns no operations if porcupine reached no verdict.
 func (t *judge) answered(l *trace.LockTrace) (shown []linear.MutexOp, isRefuted bool) {
 	if t.History.Header.ClockError > 0 {

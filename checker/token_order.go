@@ -20,9 +20,9 @@ func init() {
 }
 
 // tokenOrder checks that fencing tokens strictly increase in the order of grants. Different grants of a lock must have
-// different tokens. If a grant was requested after another grant had returned, its token must be the higher one.
+// different tokens. If a grant was requested after another grant had returned, its token must be higher.
 //
-// The law needs two grants of one lock with tokens.
+// The law can be checked only if two grants of the same lock have tokens.
 func (t *judge) tokenOrder(f *Finding) {
 	tokens, pairs := 0, false
 	var found []tokenClash
@@ -56,10 +56,9 @@ func (t *judge) tokenOrder(f *Finding) {
 // tokenClash is a pair of grants of one lock whose tokens break the law. Grant a comes first in the history.
 type tokenClash struct{ a, b *trace.Grant }
 
-// tokenClashes finds two kinds of clash. In the first, a grant has a token that an earlier grant had already used. In
-// the second, a grant has a lower token than another grant that had returned before the first was requested. For each
-// kind, tokenClashes returns only the first grant that conflicts with another, together with the first grant with which
-// it conflicts.
+// tokenClashes finds two kinds of clash: a grant whose token an earlier grant had already used, and a grant with a
+// lower token than a grant that had returned before it was requested. For each kind, tokenClashes returns only the
+// first such grant, paired with the first grant that it clashes with.
 func (t *judge) tokenClashes(l *trace.LockTrace) (clashes []tokenClash) {
 	var with []*trace.Grant
 	var highest []history.Token // highest[i] is the highest token of with[:i+1]
@@ -133,8 +132,8 @@ func (t *judge) tokenStory(f *Finding, a, b *trace.Grant) {
 	found.violated(t, cause, story, []int{a.OK, b.OK})
 }
 
-// deposedGrant looks for a key that belongs to one of two grants and was set by a deposed master: another server had
-// already replaced it as the master of its group. It returns the record of that key, or nil if there is none.
+// deposedGrant returns the record of a key of grant a or b that was set by a deposed master, after another server had
+// replaced it as the master of its group. It returns nil if there is none.
 func (t *judge) deposedGrant(a, b *trace.Grant) *history.Event {
 	for _, at := range t.Keys {
 		e := &t.History.Events[at]

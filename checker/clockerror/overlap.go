@@ -1,10 +1,10 @@
-// Package clockerror decides which laws are uncertain in a history whose clocks were not exact. Each process has its
-// own clock, which differed from true time by at most Header.ErrorOf(process) in either direction. The events of one
-// process happened in the order in which they were recorded. The order of events of two processes is known if their
-// times differ by more than the sum of both errors.
+// Package clockerror decides which laws are uncertain in a history that was recorded with inexact clocks. Each process
+// has its own clock, which differed from true time by at most Header.ErrorOf(process) in either direction. The events
+// of one process happened in the order in which they were recorded. The order of events of two processes is known if
+// their times differ by more than the sum of both errors.
 //
-// The record of a process may end before the records of others (Header.Seen). What the process was doing when its
-// record ended may then have continued, or may have ended at once. Nothing is known about what the process did later.
+// The record of a process may end before the records of others (Header.Seen). What the process was doing at that time
+// may have continued, or may have ended at once. Nothing is known about what the process did later.
 //
 // A law is violated only if it is violated for all possible clock errors. It holds only if no possible clock errors
 // violate it.
@@ -32,8 +32,8 @@ func off(t *trace.Trace, p history.Process) history.Time { return t.History.Head
 // interval is a period in the life of one process. Its endpoints are times, not positions in the history.
 type interval struct {
 	from, to int64
-	// the interval is known to have lasted until this time; it is earlier than "to" if the record of the process ended
-	// earlier
+	// the time until which the interval is known to have lasted; it is earlier than "to" if the record of the process
+	// ended earlier
 	seen int64
 	// the period in which the span was certainly in progress, if sure is set; otherwise, the period in which it may
 	// have been in progress
@@ -43,9 +43,8 @@ type interval struct {
 	at         int // index in the list of spans
 }
 
-// intervalsOf converts spans to intervals, sorted by begin. The ends of windows are times. The ends of sections are
-// positions. If sure is true, the time from begin to end certainly belongs to the interval. Otherwise, it possibly
-// does.
+// intervalsOf converts spans to intervals, sorted by begin. The spans are given as positions if sections is true, and
+// as times otherwise. If sure is true, each interval certainly lasted from begin to end. Otherwise, it possibly did.
 func intervalsOf(t *trace.Trace, spans []trace.Span, sections, sure bool) []interval {
 	all := make([]interval, len(spans))
 	for i := range spans {
@@ -80,8 +79,8 @@ func intervalsOf(t *trace.Trace, spans []trace.Span, sections, sure bool) []inte
 	return all
 }
 
-// latest remembers two of the intervals added so far: first is the one with the latest end, and second is the one with
-// the latest end among the intervals of processes other than first's.
+// latest holds two of the intervals added so far: first has the latest end of all, and second has the latest end among
+// those of other processes.
 type latest struct{ first, second *interval }
 
 func (l *latest) add(x *interval) {
@@ -104,9 +103,9 @@ func (l *latest) ofOthers(x *interval) *interval {
 	return l.first
 }
 
-// clash finds two overlapping intervals of different processes. It examines only spans whose index in the list is lower
-// than places. If sure is true, the intervals are certain and the overlap is certain. Otherwise, the intervals are
-// possible and the overlap is possible, even if they have only a single instant in common.
+// clash finds two overlapping intervals of different processes. It skips intervals whose index at is not below places.
+// If sure is true, the intervals and the overlap are certain. Otherwise they are only possible, and a single common
+// instant counts as an overlap.
 func clash(all []interval, places int, sure bool) (a, b *interval, found bool) {
 	var begun []*interval
 	// alone[n] summarizes the exclusive intervals among the first n, and together[n] the shared ones
@@ -165,10 +164,10 @@ func firstOf(t *trace.Trace, spans []trace.Span, sections bool) (i, j int, found
 }
 
 // Certain returns groups of spans that violate mutual exclusion whatever the true clock errors are, in the order of
-// trace.Interval.Crowds. The parameter most limits their number. With one permit, a pair that certainly clashes also
-// clashes according to the recorded times. Of the pairs that clash according to these times, only the first ones are
-// examined, up to the limit. But the first pair that certainly clashes is always found. With several permits, there is
-// at most one group for each span that is the last of a group.
+// trace.Interval.Crowds. The parameter most limits their number. With one permit, Certain examines pairs that clash
+// according to the recorded times, because a pair that certainly clashes is always among these. It examines no more
+// pairs than the limit, but always finds the first pair that certainly clashes. With several permits, it returns at
+// most one group for each last span.
 func Certain(t *trace.Trace, spans []trace.Span, most int, sections bool) (certain [][]int) {
 	if t.Permits() > 1 {
 		return certainCrowds(t, spans, most, sections)
@@ -187,10 +186,10 @@ func Certain(t *trace.Trace, spans []trace.Span, most int, sections bool) (certa
 	return certain
 }
 
-// certainCrowds is like Certain, but for a lock with several permits. It examines only groups that violate mutual
-// exclusion according to the recorded times. That is enough, because the recorded times are among the possible times:
-// if a group certainly violates mutual exclusion, some group with the same last span also violates it according to the
-// recorded times. The other spans of the two groups may differ.
+// certainCrowds is like Certain, but for a lock with several permits. It considers only the last spans of groups that
+// violate mutual exclusion according to the recorded times. For each of them, it looks for a group that certainly
+// violates mutual exclusion. No other span can complete such a group, because the recorded times are among the possible
+// ones.
 func certainCrowds(t *trace.Trace, spans []trace.Span, most int, sections bool) (certain [][]int) {
 	c := newCertainty(t, spans, sections)
 	soonest := make([]int64, len(spans)) // the earliest start of the spans from each index on
@@ -217,8 +216,8 @@ func certainCrowds(t *trace.Trace, spans []trace.Span, most int, sections bool) 
 	return certain
 }
 
-// mayClash finds spans that possibly violate mutual exclusion for a lock with the given permits, and returns two of
-// them if there are any. If a process had several spans, it may also return spans that cannot violate it.
+// mayClash finds spans that possibly violate mutual exclusion, and returns two of them. found is false if there are
+// none. If a process had several spans, mayClash may also return spans that cannot violate it.
 func mayClash(t *trace.Trace, spans []trace.Span, sections bool) (a, b *interval, found bool) {
 	all := intervalsOf(t, spans, sections, false)
 	if t.Permits() == 1 {
@@ -250,8 +249,8 @@ func MayOverlap(t *trace.Trace, windows []trace.Span) bool {
 	return may && !sure
 }
 
-// certainty determines which spans of a lock clash whatever the true clock errors are. If several spans all certainly
-// clash with one another, they have an instant in common, whatever the errors are.
+// certainty determines which spans of a lock clash whatever the true clock errors are. Spans that all certainly clash
+// with one another have an instant in common for any clock errors.
 type certainty struct {
 	trace *trace.Trace
 	spans []trace.Span
@@ -266,7 +265,7 @@ func newCertainty(t *trace.Trace, spans []trace.Span, sections bool) *certainty 
 	return c
 }
 
-// clash reports whether two spans clash whatever the true clock errors are.
+// clash reports whether two spans certainly clash, for any clock errors.
 func (c *certainty) clash(i, j int) bool {
 	a, b := &c.at[i], &c.at[j]
 	if a.process == b.process {
@@ -300,7 +299,7 @@ func (c *certainty) crowd(candidates []int, n int) []int {
 	return nil
 }
 
-// clashOfOne reports whether two spans of the same process clash. Their order is known, whatever the clock errors are.
+// clashOfOne reports whether two spans of the same process clash. Their order is known despite the clock errors.
 func clashOfOne(t *trace.Trace, spans []trace.Span) bool {
 	if _, _, any := t.Interval.First(spans); !any {
 		return false
@@ -318,7 +317,7 @@ func clashOfOne(t *trace.Trace, spans []trace.Span) bool {
 	return false
 }
 
-// overlap explains why it is uncertain whether the spans of a lock overlap. It returns "" if no two spans may overlap.
+// overlap explains why it is uncertain whether the spans of a lock overlap. It returns "" if no two spans can overlap.
 func overlap(t *trace.Trace, what string, sections bool) string {
 	for n := range t.Locks {
 		l := &t.Locks[n]
@@ -348,8 +347,8 @@ func overlap(t *trace.Trace, what string, sections bool) string {
 	return ""
 }
 
-// unknown contains the clauses that say what is unknown about a critical section (key true) or a lease (key false) that
-// was in progress when the record of its process ended.
+// unknown contains the explanations for a critical section (true) or a lease (false) that was in progress when the
+// record of its process ended.
 var unknown = map[bool]string{
 	true: "%s was recorded until %v, and was inside a critical section then; " +
 		"it is not known whether it was still inside when %s entered at %v.",
@@ -361,8 +360,8 @@ func processOf(t *trace.Trace, spans []trace.Span, x *interval) history.Process 
 	return t.Grants[spans[x.at].Grant].Process
 }
 
-// clockReason completes an explanation. It says that the order of two events is unknown because of the clocks of their
-// processes.
+// clockReason returns the last sentence of an explanation. It says that the clock errors of two processes leave the
+// order of their events unknown.
 func clockReason(t *trace.Trace, p, q history.Process) string {
 	a, b := off(t, p), off(t, q)
 	if a == b {

@@ -2,7 +2,7 @@
 // checked against a history alone, so they apply to histories of real systems as well as to those of simulated systems.
 //
 // Goals: one event type that reads like a Jepsen operation; a lossless file format in JSON lines; and a reader of
-// Jepsen's own EDN. Reading a history needs no memory beyond that of the history, and each error gives the line and
+// Jepsen's own EDN. Reading a history needs no memory beyond that of the history, and each error names the line and
 // says what is wrong with it.
 //
 // Non-goals: knowledge of how the history was made; operations on anything but locks, the data that they guard, and
@@ -22,8 +22,8 @@ type Process string
 // Nemesis is the process that records faults.
 const Nemesis Process = "nemesis"
 
-// Probe is the process that requests each lock once more after the work and the faults are over. It shows whether the
-// lock can still be acquired. Its waiting time does not count as the waiting time of a client.
+// Probe is the process that requests each lock once more after the clients' work and the faults have ended. It shows
+// whether the lock can still be acquired. Its waiting time does not count as a client's.
 const Probe Process = "probe"
 
 // Resource is the process that records what the protected resource accepted and refused.
@@ -40,7 +40,7 @@ type Attempt string
 // Token is a fencing token. Zero means that the lock issues none.
 type Token int64
 
-// Type says how far an operation has come, in Jepsen's terms.
+// Type says whether an event is the call of an operation or one of its outcomes, in Jepsen's terms.
 type Type uint8
 
 // The types of events. The zero Type is invalid, so that a missing type is noticed.
@@ -111,7 +111,7 @@ const (
 // BySystem reports whether a failover was decided by the lock service itself, not ordered by a fault.
 func (w Why) BySystem() bool { return w == BySentinel || w == ByCluster }
 
-// The reasons of key-gone events that involve no client: the server evicted the key to free memory (maxmemory-policy),
+// The reasons for key-gone events that involve no client: the server evicted the key to free memory (maxmemory-policy),
 // or an operator's DEL or FLUSHALL removed it.
 const (
 	Evicted           Why = "evicted"
@@ -119,19 +119,19 @@ const (
 	FlushedByOperator Why = "removed by an operator (flushed)"
 )
 
-// Check says what a request checked, in the same atomic step in which it changed a key: by a condition of a command, in
-// a script, or by watching the key in a transaction. It shows which changes the request was able to refuse, not whether
+// Check says what a request checked in the same atomic step in which it changed a key: by a condition of a command, in
+// a script, or by watching the key in a transaction. It shows which changes the request could have refused, not whether
 // it decided correctly.
 type Check uint8
 
-// The checks that a request can have made.
+// The checks that a request may make.
 const (
 	CheckNotRecorded Check = iota
 	CheckedNothing         // nothing: the key was changed whatever it was before
 	CheckedPresence        // whether the key existed
 	CheckedValue           // what the key contained: its value, or the field or member that was changed
-	// CheckedLapse means that the request checked that another key of the owner had expired. While that key exists, it
-	// shows that the owner is alive.
+	// CheckedLapse means that the request checked that another key of the owner had expired. As long as that key
+	// exists, it shows that the owner is alive.
 	CheckedLapse
 	// CheckedScore means that the request checked the scores of the members of a sorted set. It removed the members
 	// with a low score, whoever owned them, because they had expired.
@@ -139,8 +139,8 @@ const (
 	// CheckedEarlyScore is like CheckedScore, but according to the server's clock the members had not yet expired: the
 	// client that sent the request compared the score with a clock that was ahead.
 	CheckedEarlyScore
-	// CheckedWatched means that the request checked nothing. Its client had watched the key, but sent the request
-	// outside of a transaction. So the server did not compare the key with what it was when the watch began.
+	// CheckedWatched means that the request checked nothing: its client had watched the key, but sent the request
+	// outside of a transaction. So the server did not check whether the key had changed since the watch began.
 	CheckedWatched
 )
 
@@ -181,7 +181,7 @@ type Event struct {
 	Attempt Attempt // acquire, extend, release, lost, read, write: the attempt that the event belongs to, if known
 	Token   Token   // acquire ok, read, write, apply: the fencing token
 	// Value is the value that was read or written (read ok, write, cas, txn, apply) or the value of a key (key-set). On
-	// acquire, extend and release, it is a library's error message, which is not part of a digest. On an event of the
+	// acquire, extend and release, it is a library's error message, which digests leave out. On an event of the
 	// nemesis, it is the line of the fault in the plan.
 	Value string
 	// Of is the attempt that set the key (key-*), or the attempt on whose behalf the resource was called (apply).
@@ -200,19 +200,19 @@ type Event struct {
 	// Op says whether an apply was a Read or a Write. It is empty on other events.
 	Op F
 	// Until, on key-set and key-prolonged, is the true time at which the key is due to expire if the server's clock
-	// keeps true time from now on. For a key without expiry, it is Never. On crash, Until is the last time at which the
-	// process is known to have been alive: the process ended between Until and Time, or at Time if Until is 0. On other
-	// events it is 0.
+	// keeps true time from then on. For a key without expiry, it is Never. On crash, Until is the last time at which
+	// the process is known to have been alive: the process ended between Until and Time, or at Time if Until is 0. On
+	// other events it is 0.
 	Until Time
 	// Grant is set on acquire ok and extend ok, and nil on other events. Grant.Granted is not after Time.
 	Grant *Grant
 	// Fault may be set on events of the nemesis, and is nil on other events. It is also nil if a history from another
-	// program does not say which processes a fault strikes.
+	// program does not say what a fault strikes.
 	Fault *Fault
 }
 
-// Takes reports whether a key-gone event removes a key that any client may take. A request that pops an element of a
-// list does this: it deletes the key after checking only that there is one.
+// Takes reports whether a key-gone event removes a key that any client may take. For example, a request that pops an
+// element of a list checks only that there is one.
 func (e *Event) Takes() bool {
 	return e.F == KeyGone && e.Why == Deleted && e.Checked == CheckedPresence && e.By != ""
 }
@@ -260,8 +260,7 @@ type Header struct {
 	// number of clients that may hold a lock at the same time, if it is a semaphore; 0 or 1 for a lock with one holder
 	Permits int  `json:"permits,omitempty"`
 	TTL     Time `json:"ttl,omitempty"` // the longest TTL in use, in ns
-	// TTLs contains the longest TTL of some clients, in ns. It lists the clients that use only TTLs shorter than the
-	// field TTL.
+	// TTLs contains, for each client whose TTLs are all shorter than the field TTL, the longest of them, in ns.
 	TTLs map[Process]Time `json:"ttls,omitempty"`
 	// the declared maximum time for which a client works inside its section, in ns
 	Hold     Time `json:"hold,omitempty"`
@@ -279,16 +278,17 @@ type Header struct {
 	Bound    Time      `json:"bound,omitempty"`
 	Service  Service   `json:"service,omitempty"`
 	Measures []Measure `json:"measures,omitempty"` // the safety measures that all clients and servers take
-	// Unknown is for a lock whose code is unknown. It lists the safety measures that the lock's requests neither show
-	// nor rule out. Lapses lists the unsafe things that the lock is known to do.
+	// Unknown is for a lock whose code is unknown. It lists the safety measures that the lock may or may not take: its
+	// requests do not show which. Lapses lists the unsafe things that the lock is known to do.
 	Unknown []Measure `json:"unknown_measures,omitempty"`
 	Lapses  []Lapse   `json:"lapses,omitempty"`
 	// Asked contains, for each client, the time at which its latest request for a lock reached a lock server, or 0 if
 	// none did. Requests that only keep a connection or a session alive do not count. Asked is nil if the requests of
 	// the run were not inspected.
 	Asked map[Process]Time `json:"asked,omitzero"`
-	// Quiet contains the longest time for which a client sent no request for a lock: between two such requests, or
-	// between its first call of acquire and its first request. It contains only clients in Asked that sent a request.
+	// Quiet contains, for each client, the longest time without a request for a lock: between two such requests, or
+	// between its first call of acquire and its first request. It omits clients that are not in Asked or that sent no
+	// request.
 	Quiet map[Process]Span `json:"quiet,omitzero"`
 	End   Time             `json:"end"` // true time at which recording stopped
 	Recording
@@ -302,12 +302,11 @@ type Recording struct {
 	// Events of one process are ordered by their index. The order of two processes' events is known if their times
 	// differ by more than the sum of both errors. 0 means that a single clock was used for all events.
 	ClockError Time `json:"clock_error,omitempty"`
-	// ClockErrors contains smaller errors, for processes whose clocks are more exact. ClockError is the largest error
-	// of all. Each machine has its own clock.
+	// ClockErrors contains the errors of processes whose clocks are more accurate than ClockError says. ClockError is
+	// the largest error of all. Each machine has its own clock.
 	ClockErrors map[Process]Time `json:"clock_errors,omitempty"`
-	// Seen applies to processes whose record ended before the records of other processes. It contains the time at which
-	// each of these records ended. What the process was doing at that time may or may not have continued. Seen requires
-	// a ClockError.
+	// Seen contains, for each process whose record ended before the records of others, the time at which it ended. What
+	// the process was doing at that time may or may not have continued. Seen requires a ClockError.
 	Seen    map[Process]Time `json:"seen,omitempty"`
 	Reading Reading          `json:"reading,omitempty"`
 	// whether an owner may acquire the lock again while it holds it
@@ -363,7 +362,7 @@ func Of(d time.Duration) Time { return Time(d) }
 // Duration returns the time since the start of the run.
 func (t Time) Duration() time.Duration { return time.Duration(t) }
 
-// String returns the time in seconds with three to six decimals, as many as it needs: "10.131 s".
+// String returns the time in seconds with three to six decimals, as many as needed: "10.131 s".
 func (t Time) String() string {
 	if t == Never {
 		return "never"
@@ -385,7 +384,7 @@ func (t Type) String() string {
 	return typeNames[t]
 }
 
-// functions lists the functions that events of all processes except the nemesis may have.
+// functions lists the functions of all events except those of the nemesis.
 var functions = []F{Acquire, Extend, Release, Lost, Read, Write, CAS, Txn, Woken, Crashed, Apply, KeySet, KeyProlonged,
 	KeyGone, KeyCopied, CopyGone}
 

@@ -9,7 +9,8 @@ import (
 // permits returns how many clients may hold a lock at the same time.
 func (r *reading) permits() int { return max(r.Header.Permits, 1) }
 
-// choices lists all ways to choose k of the numbers below n, each in ascending order and all in lexicographic order.
+// choices returns all combinations of k of the numbers below n, in lexicographic order. The numbers of a combination
+// ascend.
 func choices(n, k int) (all [][]int) {
 	if k == 0 {
 		return [][]int{nil}
@@ -35,8 +36,8 @@ func everyTwo[T any](group []T, related func(a, b T) bool) bool {
 	return true
 }
 
-// crowds returns groups of elements that are all related to one another. A group has one element more than there are
-// permits. For each element, crowds returns only the first group in which this element is the last.
+// crowds returns groups of elements, any two of which are related. A group has one element more than there are permits.
+// For each element, crowds returns only the first group that ends with this element.
 func crowds[T any](all []T, permits int, related func(a, b T) bool) (groups [][]T) {
 	for j, last := range all {
 		for _, c := range choices(j, permits) {
@@ -85,9 +86,8 @@ func (r *reading) crowdedSections() (broken []Breach, uncertain bool) {
 }
 
 // endedByTaker reports whether a client removed a member of a set because, by the client's clock, the member had
-// expired. Servers never remove members by themselves. It returns false if a fault changed the clock of the member's
-// server before the removal. Unless the lock has several permits, a fault must also have changed some client's clock
-// before the removal.
+// expired. (Servers never remove members by themselves.) The clock of the member's server must not have been changed by
+// an earlier fault. If the lock has only one permit, an earlier fault must have changed some client's clock.
 func (r *reading) endedByTaker(gone int) bool {
 	changed := func(processes ...history.Process) bool {
 		return slices.ContainsFunc(r.faults, func(f fault) bool {

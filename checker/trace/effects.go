@@ -67,9 +67,9 @@ func (s *scan) Effect(at int, lock int32, e *history.Event) {
 }
 
 // Loses reports whether a write that was computed from the given value overwrites another write that its client did not
-// know of (a lost update). It returns false if nobody in the history wrote the current value. It also returns false if
-// the client has read, since that other write, a value that nobody in the history wrote. This shows that somebody
-// outside the history had already overwritten the other write.
+// know of (a lost update). It returns false if the current value was not written in the history. It also returns false
+// if, since that other write, the client has read a value that was not written in the history: somebody else must
+// already have overwritten the other write.
 func (t *Trace) Loses(lock int32, own Basis) bool {
 	d := &t.Scan.Data[lock]
 	if !own.known || own.Value == d.Value || d.At < 0 {
@@ -95,7 +95,7 @@ func (t *Trace) fromNowhere(lock int32, value string) bool {
 	return !s.written[datumValue{t.Locks[lock].Name, value}]
 }
 
-// GrantAt returns the grant that an attempt obtained on a lock, and whether it obtained one.
+// GrantAt returns an attempt's grant of a lock, and whether there is one.
 func (t *Trace) GrantAt(of history.Attempt, lock int32) (int32, bool) {
 	n, ok := t.Owner[Title{t.Locks[lock].Name, of}]
 	return n, ok && of != ""

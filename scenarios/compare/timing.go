@@ -59,7 +59,7 @@ var (
 // milliseconds formats a time in nanoseconds as milliseconds.
 func milliseconds(ns float64) string { return text.Milliseconds(time.Duration(ns)) }
 
-// Timing contains the figures, measured over all acquires of all runs in simulated time.
+// Timing contains the figures of one scenario, measured in simulated time over all acquires of all runs.
 type Timing struct {
 	Scenario Written
 	values   []float64 // one value for each element of figures; nil if nothing was measured

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// makeSure performs more runs of points of the grid. If the outcome of some law changes between two neighboring points,
-// it gives both points enough runs for a reliable outcome.
+// makeSure adds runs to points of the grid. If the outcome of a law changes between two neighboring points, it gives
+// both points enough runs for a reliable outcome.
 func (s *Sweep) makeSure(ctx context.Context) error {
 	for round := 0; ; round++ {
 		var unsure []*Point
@@ -29,7 +29,7 @@ func (s *Sweep) makeSure(ctx context.Context) error {
 	}
 }
 
-// complete performs the missing runs of each point, up to Options.Sure.
+// complete executes the missing runs of each point, up to Options.Sure.
 func (s *Sweep) complete(ctx context.Context, what string, round int, points []*Point) error {
 	var jobs []job
 	for _, p := range points {
@@ -44,7 +44,7 @@ func (s *Sweep) complete(ctx context.Context, what string, round int, points []*
 }
 
 // sample looks for stretches (ranges of values) in which a law is broken in only some runs. For each of them, it
-// performs all runs of a value in the middle.
+// executes all runs of a point in the middle.
 func (s *Sweep) sample(ctx context.Context) error {
 	var points []*Point
 	for _, law := range s.Laws {
@@ -69,8 +69,8 @@ func (s *Sweep) sample(ctx context.Context) error {
 	return nil
 }
 
-// middle returns the point in the middle of a stretch (a range of values) in which the law is broken in only some runs.
-// It returns nil for other stretches. If no point was tried in the middle, it returns a new one.
+// middle returns the point in the middle of a stretch in which the law is broken in only some runs, or nil for any
+// other stretch. If that point has not been tried yet, middle returns a new one.
 func (s *Sweep) middle(l *Line, of *Stretch) *Point {
 	if of.State != Chance {
 		return nil

@@ -18,7 +18,7 @@ type setOptions struct {
 	only                          condition
 }
 
-// upper returns an option in upper case. It does not allocate memory if the option is written in one of the usual ways.
+// upper converts an option to upper case. For the usual spellings, it allocates no memory.
 func upper(s string) string {
 	switch s {
 	case "NX", "PX", "EX", "XX":
@@ -77,8 +77,8 @@ func parseSetOptions(args []string, getex, compare bool) (o setOptions, ok bool)
 	return o, timed <= 1 && !(o.nx && o.xx) && !(o.compares() && (o.nx || o.xx)) && !foreign
 }
 
-// deadlineOf returns the deadline, in ms, that an expiry option sets, or store.Never if there is no such option.
-// trouble is an error message if the amount is not valid.
+// deadlineOf returns the deadline, in ms, that an expiry option sets, or store.Never if unit is empty. trouble is an
+// error message if the amount is invalid.
 func deadlineOf(d *store.Data, unit, amount, command string) (when int64, trouble string) {
 	if unit == "" {
 		return store.Never, ""

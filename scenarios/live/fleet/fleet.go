@@ -1,26 +1,28 @@
-// Package fleet replaces the servers of a simulated world with server processes on the host. It contains the parts that
+// Package fleet replaces the servers of a simulated world with server processes on the host. It contains what
 // redis-server, etcd and ZooKeeper have in common.
 //
 // A [Fleet] contains the servers of one run. The [Lives] of a server are its successive processes, all in the same
-// folder. Other servers reach it at its [Port], so that everything that servers send each other travels over the links
-// of the world.
+// folder. Other servers reach it at its [Port], so that everything that servers send each other travels over the
+// world's links.
 //
 // A port has an address that belongs to the fleet and is the same for all callers, so that servers can name each other.
 // The server's process listens on another address, its own loopback address. A caller is identified by the process that
 // holds the socket. Connections of any other process are refused before any of their bytes are read, no matter which
 // user runs that process. If a program cannot be given other addresses for its peers, its port is a SOCKS proxy
-// instead. What a process sends is cut into chunks as it arrives, and each chunk is a message between two servers
-// ([sim.Host], Send): it is subject to the link's delay, waits while the link is cut, is delayed by faults, and is lost
-// with the machine that it is sent to. The same applies to the opening and the end of a connection.
+// instead.
 //
-// A machine that loses power sends nothing more. Processes that are connected to it notice only when it is back: they
-// get a reset, which a machine sends for a connection that it does not know.
+// What a process sends is cut into chunks as it arrives. Each chunk is a message between two servers ([sim.Host],
+// Send): it is subject to the link's delay, waits while the link is cut, is delayed by faults, and is lost with the
+// machine that it is sent to. The same applies to the opening and the end of a connection.
+//
+// A machine that loses power sends nothing more. Processes that are connected to it notice only when it is back. Then
+// it resets their connections, as a machine does with connections that it does not know.
 //
 // This package runs in real time, with goroutines, processes and sockets. It touches the world only on the world's
 // goroutine.
 //
 // Goals: faults of servers and of the links between them mean the same as for simulated servers; nothing left over from
-// one process of a server changes the next; everything that a server has sent before it stops, or before it is drained,
+// one process of a server affects the next; everything that a server has sent before it stops, or before it is drained,
 // is delivered. Non-goals: knowledge of the servers' protocols. How a stream of bytes is cut, and therefore the number
 // of chunks on a link, depends on the host.
 package fleet
@@ -61,8 +63,8 @@ func New(k *process.Keeper, shim bool, failed func(error)) (f *Fleet, err error)
 // HasShim reports whether the shim is loaded into the processes.
 func (f *Fleet) HasShim() bool { return f.library != "" }
 
-// NewLives returns the Lives of a server, in its own folder. The server's process is not started yet. The function
-// talks opens the port at which other servers reach the server: (*Relay).Listen or ListenSOCKS. It is nil if the server
+// NewLives returns the Lives of a server, in its own folder. It does not start the server's process. It calls talks,
+// (*Relay).Listen or ListenSOCKS, to open the port at which other servers reach the server. talks is nil if the server
 // does not communicate with other servers.
 func (f *Fleet) NewLives(server sim.ProcessID, talks Opener) (l *Lives, err error) {
 	d := &process.Daemon{Keeper: f.Keeper, Name: server, Folder: filepath.Join(f.Keeper.Folder(), string(server)),
@@ -100,7 +102,7 @@ func (f *Fleet) Add(name sim.ProcessID, s sim.Server) { f.servers[name] = s }
 // Server returns the server with the given name, for [sim.World.AddServer], or nil if there is none.
 func (f *Fleet) Server(name sim.ProcessID) sim.Server { return f.servers[name] }
 
-// Do runs g on the world's goroutine. If the world has not begun, g runs later. Do may be called on any goroutine.
+// Do runs g on the world's goroutine, once the world has begun. Do may be called on any goroutine.
 func (f *Fleet) Do(g func()) { f.gate.do(g) }
 
 // Begin connects the servers to the loop of the world to which they were added. The loop must not be running yet.

@@ -16,7 +16,7 @@ const (
 	mostUnverified = 16 << 10 // length of a request in bytes
 )
 
-// These are the replies on connections that have not been authenticated. The first two begin like replies from Redis.
+// These are the replies on unauthenticated connections. The first two begin like Redis's own replies.
 const (
 	noAuth = "NOAUTH fencepost: Authentication required. " +
 		"This port belongs to one client, and the password is part of the URL in that client's environment, " +
@@ -43,7 +43,7 @@ func (f *Front) Share(client sim.ProcessID, secret string) {
 	f.secrets[client] = secret
 }
 
-// Login checks the password of a request that authenticates, and removes the password from it. It returns the rest of
+// Login handles a request that may contain a password. It checks the password and removes it, and returns the rest of
 // the request, which is for the server. If nothing is left, it returns the reply to the client instead: "+OK", or an
 // error. It returns other requests unchanged.
 func (c *Conn) Login(args []string) (left []string, answer string) {
@@ -78,8 +78,8 @@ func (c *Conn) isPassword(user, password string) bool {
 	return user == "default" && subtle.ConstantTimeCompare([]byte(password), []byte(c.secret)) == 1
 }
 
-// admit consumes what a caller sends up to and including the password. None of it reaches the world. Once the password
-// has arrived, admit returns the bytes after it.
+// admit consumes what a caller sends up to and including the password, and passes none of it on. Once the password has
+// arrived, admit returns the bytes after it.
 func (c *Conn) admit(b []byte, ended bool) (left []byte) {
 	for len(b) > 0 && !c.over && !c.known {
 		args, rest, err := cutRequest(b)
@@ -149,8 +149,8 @@ func (c *Conn) hangUp() {
 // goroutine.
 func (f *Front) Refused(client sim.ProcessID) int { return f.refused[client] }
 
-// receive adds a new connection to the unauthenticated ones. If there are too many, it closes the oldest one, because a
-// caller that knows the password sends it immediately.
+// receive adds a new connection to the list of unauthenticated connections. If there are too many, it closes the oldest
+// one, because a caller that knows the password sends it immediately.
 func (f *Front) receive(c *Conn) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
