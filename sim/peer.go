@@ -2,8 +2,8 @@ package sim
 
 import "time"
 
-// peerMessage is a message from one server to another. Servers keep a connection to each other: messages arrive in
-// order, wait while the link is cut, and are lost if the receiver has died since they were sent.
+// peerMessage is a message from one server to another. Servers are connected to each other: messages arrive in order,
+// wait while the link is cut, and are lost if the receiver has died since they were sent.
 type peerMessage struct {
 	w        *World
 	from, to *Process
@@ -29,7 +29,7 @@ func (p *Process) Send(to ProcessID, phase string, key Key, body any) {
 	m.link.carry(m, n, 0)
 }
 
-// Sent describes a message that a server sends without a request: to another server, or as a push to a client. It is
+// Sent describes a message that a server sends on its own initiative, to another server or as a push to a client. It is
 // passed to Options.Onlooker when the message departs.
 type Sent struct {
 	From, To ProcessID
@@ -66,7 +66,7 @@ func (m *peerMessage) act(uint64) {
 	m.to.server.(Peer).Receive(m.from.id, m.body)
 }
 
-// peerEnd notifies a server that another server's process has ended, which has closed the connection between them.
+// peerEnd notifies a server that another server's process has ended, so that the connection between them is closed.
 type peerEnd struct {
 	from, to *Process
 	link     *link
@@ -74,8 +74,7 @@ type peerEnd struct {
 	travel   Time
 }
 
-// endPeers notifies the peers of a server that the server has ended. It goes through the peers in the order in which
-// they were added.
+// endPeers notifies the peers of a server that the server has ended, in the order in which the peers were added.
 func (p *Process) endPeers() {
 	if _, connected := p.server.(PeerCloser); !connected {
 		return
@@ -104,7 +103,7 @@ func (m *peerEnd) act(uint64) {
 	m.to.server.(PeerCloser).PeerClosed(m.from.id)
 }
 
-// push is data, or the end of the connection, that a server sends to a client without a request. It arrives in order
+// push is data, or the end of the connection, that a server sends to a client without a request. It arrives in sequence
 // with the server's replies on that connection.
 type push struct {
 	w      *World
@@ -161,7 +160,8 @@ func (m *push) act(uint64) {
 	c.wakeReader()
 }
 
-// hangUp returns the notice to a client that the server has closed the connection. The notice takes one network delay.
+// hangUp returns the message that tells a client that the server has closed the connection. The message takes one
+// network delay.
 func (p *Process) hangUp(c *conn) *push {
 	return &push{w: p.w, c: c, travel: c.down.draw("", "close", uint64(p.Monotonic())), over: true}
 }
@@ -174,14 +174,13 @@ func (p *Process) HangUp(connID uint64) {
 	}
 }
 
-// farewell is the notice to a server that a client has closed its connection.
+// farewell tells a server that a client has closed its connection.
 type farewell struct {
 	c      *conn
 	travel Time
 }
 
-// bid notifies the server that its client has closed the connection, if the server is a Closer, or if it is a
-// PipeCloser and the connection is a pipe.
+// bid sends a farewell to the server, if the server is a Closer, or if it is a PipeCloser and the connection is a pipe.
 func (c *conn) bid() {
 	_, notified := c.server.server.(Closer)
 	if c.pipe != nil && !notified {
@@ -200,8 +199,8 @@ func (m *farewell) depart(extra Time) {
 
 func (m *farewell) abandoned() bool { return false }
 
-// act handles the arrival of the farewell. It is not reported to Watch as a Moment: once the client is gone, the state
-// that the server keeps for the connection no longer matters.
+// act handles the arrival of the farewell. It does not report a Moment to Watch: once the client is gone, the server's
+// state for the connection no longer matters.
 func (m *farewell) act(uint64) {
 	p := m.c.server
 	switch {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// A slimmer describes how to remove the parts of a library that no simulation uses. The simulator for the browser is
-// linked with the changed copy.
+// A slimmer describes how to remove those parts of a library that no simulation uses. The simulator for the browser is
+// linked with the reduced copy.
 type slimmer struct {
 	module string
 	within string                 // the path of a package within the module
@@ -21,8 +21,8 @@ var slimmers = []slimmer{
 	{"github.com/alicebob/miniredis/v2", "server", withoutTLS},
 }
 
-// withoutText removes the code that formats protobuf descriptors as text. That code looks up methods by name, and
-// because of it the linker would have to keep every method of every type.
+// withoutText removes the code that formats protobuf descriptors as text. That code looks up methods by name, which
+// forces the linker to keep every method of every type.
 func withoutText(dir string) error {
 	const textless = `package descfmt
 
@@ -39,8 +39,7 @@ func FormatDesc(fmt.State, rune, protoreflect.Descriptor) {}
 	return errors.Join(os.Remove(text), os.WriteFile(text, []byte(textless), 0o666))
 }
 
-// withoutTLS removes TLS from miniredis. This also removes the tables of the elliptic curves, which compression hardly
-// shrinks.
+// withoutTLS removes TLS from miniredis. This also removes the tables of the elliptic curves, which hardly compress.
 func withoutTLS(dir string) error {
 	const refusing = `package tls
 
@@ -74,8 +73,7 @@ func Dial(string, string, *Config) (net.Conn, error)       { return nil, errors.
 	return errors.Join(os.Mkdir(stub, 0o777), os.WriteFile(filepath.Join(stub, "tls.go"), []byte(refusing), 0o666))
 }
 
-// slim writes a go.mod to dir. It equals the go.mod of the source, except that it uses the changed copies of the
-// libraries.
+// slim writes a go.mod to dir. It is a copy of the source's go.mod that uses the reduced libraries.
 func slim(ctx context.Context, source, dir string) (mod string, err error) {
 	sourceMod, err := run(ctx, source, "env", "GOMOD")
 	if err != nil {

@@ -21,14 +21,14 @@ type Table struct {
 // Column is a column of a table.
 type Column struct {
 	Title string
-	// title of a column of marks on a terminal, one cell wide; a page shows Title in vertical writing instead
+	// a title one cell wide for a column of marks on a terminal; a page shows Title vertically instead
 	Short string
 	Tip   string // explains the title on a page; may be empty
 	Group Group  // its title spans this column and the adjacent columns of the same group
 	Words bool   // whether the column has left-aligned words; otherwise, it has right-aligned numbers
 }
 
-// Group describes adjacent columns that belong together. The zero Group means that a column belongs to no group.
+// Group describes adjacent columns that belong together. A column with the zero Group belongs to no group.
 type Group struct{ Title, Tip string }
 
 // Row is a row of a table.
@@ -45,17 +45,17 @@ type Row struct {
 	Under bool   // whether the row is a variant of the row before
 }
 
-// Cell is the content of a row in one or several columns.
+// Cell is a cell of a row. It spans one or more columns.
 type Cell struct {
 	Words string
 	Tone  Tone
 	Tip   string // explains the words on a page; may be empty
-	// number of columns that the cell spans, if more than one; together, they must be wide enough for its words
+	// number of columns that the cell spans, if more than one; the columns must be wide enough for its words
 	Span int
 	Bar  int // length of the bar below a number on a page, in percent; 0 means no bar
 }
 
-// Cells returns cells with the given words and nothing else.
+// Cells returns cells that contain only the given words.
 func Cells(words ...string) (all []Cell) {
 	for _, w := range words {
 		all = append(all, Cell{Words: w})
@@ -66,8 +66,7 @@ func Cells(words ...string) (all []Cell) {
 // head returns the heading of the column on a terminal.
 func (c *Column) head() string { return cmp.Or(c.Short, c.Title) }
 
-// Key returns the legend of the table, for text output. It explains the marks, and lists the tips of columns and
-// groups.
+// Key returns the table's legend for text output. It explains the marks and lists the tips of columns and groups.
 func (t Table) Key() Facts {
 	var marks, others Facts
 	add := func(to *Facts, name, value string) {

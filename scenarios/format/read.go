@@ -4,9 +4,9 @@
 // value, the default, the meaning, and where the value is stored. The reader with its errors, the reference of the
 // format and the keys of a sweep are all generated from these declarations, so none of them can omit a key.
 //
-// Goals: all problems of a file are reported at once, each with its position and the most similar valid word. Reading a
-// file is fast, even if the file is hostile. What Document prints can be read again with the same result. Non-goals:
-// which keys exist and how they affect a run (package scenarios); judging laws (checker).
+// Goals: all problems of a file are reported at once, each with its position and the most similar valid word. Reading
+// is fast, even for a malicious file. What Document prints can be read again with the same result. Non-goals: which
+// keys exist and how they affect a run (package scenarios); judging laws (checker).
 package format
 
 import (
@@ -40,7 +40,7 @@ func Read(path string, text []byte) (r *Reader, body ast.Node, err error) {
 	return r, body, r.Err()
 }
 
-// Field is a key that a mapping may have, and the function that reads its value.
+// Field is a key of a mapping, with the function that reads its value.
 type Field struct {
 	Name     string
 	Required bool
@@ -58,8 +58,8 @@ type Field struct {
 // Given maps the keys that are present in a mapping to their positions.
 type Given map[string]Place
 
-// Mapping reads the keys of a mapping. name is what messages call the mapping; it is empty for the whole file. A file
-// may contain one of the given words instead of the mapping.
+// Mapping reads the keys of a mapping. name is the mapping's name in messages; it is empty for the whole file. Instead
+// of the mapping, a file may contain one of the given words.
 func (r *Reader) Mapping(n ast.Node, name string, known []Field, words ...string) Given {
 	keys := Given{}
 	start := StartOf(n)
@@ -138,7 +138,7 @@ func (r *Reader) List(n ast.Node, name string, entry func(ast.Node)) {
 	}
 }
 
-// Scalar returns the text of a scalar. In errors, the second argument describes the expected value.
+// Scalar returns a scalar as a string. In errors, what describes the expected value.
 func (r *Reader) Scalar(n ast.Node, what string) (string, bool) {
 	text, ok := ScalarText(n)
 	if !ok {
@@ -232,9 +232,8 @@ func in(name string) string {
 	return " in " + name
 }
 
-// InLine returns the position at which the text of a scalar starts. It returns false if the scalar does not appear in
-// the file on one line and exactly as it is read. In that case, offsets in the text do not correspond to positions in
-// the file.
+// InLine returns the position at which the text of a scalar starts. It returns false if the file does not contain the
+// text literally, on one line. In that case, offsets in the text do not correspond to positions in the file.
 func (r *Reader) InLine(n ast.Node, text string) (Place, bool) {
 	place := placeOf(n.GetToken())
 	if place.Line > len(r.lines) {
@@ -248,8 +247,8 @@ func (r *Reader) InLine(n ast.Node, text string) (Place, bool) {
 	return place, strings.HasPrefix(rest, text)
 }
 
-// WordIn returns the position of words[i] if the words follow one another on one line, starting at place. Otherwise it
-// returns place.
+// WordIn returns the position of words[i] in the line at place, where the words follow in order. If it does not find
+// them, it returns place.
 func (r *Reader) WordIn(place Place, words []string, i int) Place {
 	line := []rune(r.lines[place.Line-1])
 	rest, offset := string(line[place.Column-1:]), 0

@@ -34,7 +34,7 @@ func Choose[T ~string](r *Reader, list ...T) func(ast.Node) (T, bool) {
 	}
 }
 
-// meant returns the word in a list that is most similar to a text. A YAML 1.1 word for true or false counts as "on" or
+// meant returns the word in a list that is most similar to text. A YAML 1.1 word for true or false counts as "on" or
 // "off" if that is in the list.
 func meant(text string, list []string) string {
 	synonym := map[string]string{"true": "on", "yes": "on", "false": "off", "no": "off"}[strings.ToLower(text)]
@@ -84,7 +84,7 @@ func (r *Reader) Name(n ast.Node) (string, bool) {
 	return r.name(n, letters, "letters, digits and - _ . : / { }")
 }
 
-// name reads a name that consists of the given letters. In messages, the last argument describes these letters.
+// name reads a name that consists of the given letters. In messages, what describes these letters.
 func (r *Reader) name(n ast.Node, letters, what string) (string, bool) {
 	const longest = 64
 	text, ok := r.Scalar(n, "a name of "+what)
@@ -128,7 +128,7 @@ func (r *Reader) Millis(n ast.Node) (time.Duration, bool) {
 	return d, ok
 }
 
-// durationFrom parses a duration from a text that begins at place.
+// durationFrom parses a duration from text, which begins at place.
 func (r *Reader) durationFrom(place Place, text string) (time.Duration, bool) {
 	d, problem, near := parseDuration(text)
 	if problem != "" {
@@ -139,7 +139,7 @@ func (r *Reader) durationFrom(place Place, text string) (time.Duration, bool) {
 }
 
 // parseDuration parses a duration. If the text is invalid, problem says why, and near is the most similar valid text,
-// if there is one.
+// if any.
 func parseDuration(text string) (d time.Duration, problem, near string) {
 	d, err := nemesis.ParseDuration(text)
 	var bad *nemesis.ParseError
@@ -173,7 +173,7 @@ func (r *Reader) delayIn(n ast.Node, text string, offset int) (sim.Delay, bool) 
 	return sim.Delay{Lo: first, Hi: second}, okFirst && okSecond
 }
 
-// tail reads the share of messages that are slow, with their delay, as in "1% 10ms..50ms", or the word none.
+// tail reads the share of slow messages and their delay, as in "1% 10ms..50ms", or the word none.
 func (r *Reader) tail(n ast.Node) (sim.Tail, bool) {
 	const what = `none, or a share of the messages and their delay such as "1% 10ms..50ms"`
 	text, ok := r.Scalar(n, what)
@@ -190,7 +190,7 @@ func (r *Reader) tail(n ast.Node) (sim.Tail, bool) {
 	return sim.Tail{PPM: share, Delay: delay}, ok
 }
 
-// withinRange returns the position of the byte at an offset in the text of n.
+// withinRange returns the position in the file of the byte at an offset in the text of n.
 func (r *Reader) withinRange(n ast.Node, text string, offset int) Place {
 	place, ok := r.InLine(n, text)
 	if !ok {
@@ -199,8 +199,8 @@ func (r *Reader) withinRange(n ast.Node, text string, offset int) Place {
 	return place.Right(len([]rune(text[:offset])))
 }
 
-// allowance reads the time that a client subtracts from a validity to allow for clock drift. It is written as a value
-// such as "1% + 2ms", only one of these parts, or off.
+// allowance reads the time that a client subtracts from a validity to allow for clock drift. It is written as "1% +
+// 2ms", as one of these two parts, or as off.
 func (r *Reader) allowance(n ast.Node) (Value, bool) {
 	const what = `off, or an allowance such as "1% + 2ms"`
 	text, ok := r.Scalar(n, what)

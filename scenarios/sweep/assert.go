@@ -65,11 +65,11 @@ type Asserted struct {
 	Points   int    // number of tried points where the condition was true, including points between those of the grid
 	Unjudged int    // number of these points where the law was undecided
 	Counter  *Point // first point where the law had an outcome other than the claimed one; nil if there is none
-	// Seed is a seed that shows the failure at Counter: if the law was claimed to hold, the lowest seed whose run broke
-	// it, and otherwise the first seed of the sweep.
+	// Seed shows the failure at Counter. If the law was claimed to hold, Seed is the lowest seed whose run broke it.
+	// Otherwise, Seed is the first seed of the sweep.
 	Seed uint64
-	// True says for each point of the grid whether the condition is true there. Turns lists the positions between
-	// points of the grid at which the condition changes.
+	// True reports for each point of the grid whether the condition is true there. Turns lists the positions between
+	// grid points at which the condition changes.
 	True  []bool
 	Turns []Turn
 }
@@ -81,7 +81,7 @@ type Turn struct {
 	At    Level // the tried value nearest to the change for which the condition is true
 }
 
-// count adds to the result the outcome at a point where the condition is true. firstSeed is the first seed of the
+// count adds the outcome at point p, where the condition is true, to the result. firstSeed is the first seed of the
 // sweep.
 func (a *Asserted) count(p *Point, firstSeed uint64) {
 	state := p.State(a.Law)

@@ -6,7 +6,7 @@ import (
 )
 
 // Text draws the rows of the map, with the highest value first, and the values of the horizontal axis below them.
-// Columns that do not fit on the screen follow in further blocks.
+// Columns that do not fit on the screen are drawn in further blocks below.
 func (m *Map) Text(p *text.Writer) {
 	levels, rows := m.Axes[0].Levels, []Level{{}}
 	if len(m.Axes) == 2 {

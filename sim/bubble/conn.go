@@ -140,7 +140,7 @@ func (c *Conn) number() uint64 {
 	return c.pipe.Number()
 }
 
-// list adds the connection to the driver's list of connections to handle. mu must be held.
+// list adds the connection to the list of those that the driver must handle. mu must be held.
 func (c *Conn) list() {
 	if !c.listed {
 		c.listed = true
@@ -149,8 +149,8 @@ func (c *Conn) list() {
 	c.guest.note()
 }
 
-// collect passes to the world the bytes that the guest has written and, if the guest has closed the connection, the
-// close.
+// collect passes the guest's output to the world. If the guest has closed the connection, collect then closes it in the
+// world.
 func (c *Conn) collect() {
 	c.listed = false
 	if c.pipe == nil { // the guest gave up before the driver had handled the dial
@@ -197,8 +197,8 @@ func (c *Conn) send() error {
 	return c.wire.Written(line{c}, c.out[begin:])
 }
 
-// unarmed reports whether the connection has a deadline for which the world has scheduled no check, or only a check
-// that comes too late.
+// unarmed reports whether the world must schedule a check of the connection's deadline, because it has scheduled none,
+// or only a later one.
 func (c *Conn) unarmed() bool {
 	return !c.deadline.IsZero() && (c.armed.IsZero() || c.deadline.Before(c.armed))
 }
@@ -238,7 +238,7 @@ func (c *Conn) arm() {
 // passed reports whether the deadline has passed.
 func (c *Conn) passed() bool { return !c.deadline.IsZero() && !time.Now().Before(c.deadline) }
 
-// rouse makes a blocked read or dial check the connection's state again.
+// rouse makes a blocked read or dial recheck the connection's state.
 func (c *Conn) rouse() {
 	c.guest.touched = true
 	c.signal()
@@ -294,7 +294,7 @@ func (c *Conn) Ended(s sim.Status) {
 	c.end(io.EOF)
 }
 
-// line is the connection as its Wire sees it. The run's mu must be held when its methods are called.
+// line is the view that a connection's Wire has of it. The run's mu must be held when its methods are called.
 type line struct{ *Conn }
 
 func (l line) Now() sim.Time { return l.guest.world.Now() }

@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// option is a TCP socket option whose value is a number. It has no effect, except that reading it returns the value
-// that was set.
+// option is a TCP socket option whose value is a number. The value can be set and read, but has no effect.
 type option struct {
 	initial     int32
 	least, most int32 // values outside this range are refused
@@ -50,7 +49,7 @@ var options = map[optionName]option{
 	{unix.SOL_SOCKET, unix.SO_INCOMING_CPU}:       {0, -mostNumber, mostNumber},
 }
 
-// flags lists the options for which it only matters whether the value is 0.
+// flags lists the options that are either zero or nonzero.
 var flags = []optionName{{unix.IPPROTO_TCP, unix.TCP_NODELAY}, {unix.IPPROTO_TCP, unix.TCP_CORK},
 	{unix.IPPROTO_TCP, unix.TCP_QUICKACK}, {unix.IPPROTO_IPV6, unix.IPV6_V6ONLY},
 	{unix.SOL_SOCKET, unix.SO_REUSEPORT}}
@@ -103,7 +102,7 @@ func (t *thread) setsockopt() outcome {
 	return t.gives(0)
 }
 
-// storedValue returns the value that a read of an option returns after the option was set to v.
+// storedValue returns the value that reading an option yields after it was set to v.
 func storedValue(name optionName, v int32) int32 {
 	const leastSent, leastReceived, congestion = 4608, 2304, 3
 	switch {
@@ -119,8 +118,7 @@ func storedValue(name optionName, v int32) int32 {
 	return v
 }
 
-// unsigned returns v, or the largest number if v is negative, because the kernel treats a negative value as a large
-// number.
+// unsigned returns v, or the largest number if v is negative, because the kernel treats v as unsigned.
 func unsigned(v int32) int32 {
 	if v < 0 {
 		return mostNumber

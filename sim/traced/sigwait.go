@@ -39,7 +39,7 @@ func (t *thread) sigtimedwait() outcome {
 	return t.waitsFor(b)
 }
 
-// takes is called when a system call has returned a signal to a thread. info is the address of the siginfo_t that the
+// takes handles the return of a system call that has received a signal. info is the address of the siginfo_t that the
 // call has written, or 0 if there is none.
 func (t *thread) takes(sig unix.Signal, info uint64) {
 	if from, known := t.receives(sig); known && info != 0 {

@@ -19,12 +19,12 @@ type server struct {
 
 	// early holds requests that arrive at the very start of a run, before this member knows the leader. They wait until
 	// the member knows the leader or, if no leader appears for SyncLimit ticks, until the member has campaigned. They
-	// are not refused, because the ensemble is supposed to have been running before the start of the run. Later in a
+	// are not refused, because the ensemble is assumed to have been running before the start of the run. Later in a
 	// run, a member without a leader refuses its clients.
 	early []*sim.Incoming
 
-	// leader and term identify the leadership during which the connections were opened. When this leadership ends, the
-	// connections are closed.
+	// leader and term identify the leader under which the connections were opened. When its term ends, the connections
+	// are closed.
 	leader sim.ProcessID
 	term   uint64
 
@@ -39,7 +39,7 @@ type server struct {
 
 var _ raft.Machine = (*server)(nil)
 
-// wakeRelay is the timer tag for reports. All other tags are values of the field leadership.
+// wakeRelay is the tag of the timer for reports. The tags of all other timers are values of the field leadership.
 const wakeRelay uint64 = 0
 
 // Reset gives a starting member an empty state without connections.
@@ -110,7 +110,6 @@ func (s *server) follow(m *raft.Member, c *command, r *result) {
 	}
 }
 
-// outcome returns the body of a transaction's reply.
 func (s *server) outcome(c *command, r *result) []byte {
 	s.out = s.out[:0]
 	if x := s.connection(c.conn); x != nil {
@@ -120,7 +119,7 @@ func (s *server) outcome(c *command, r *result) []byte {
 }
 
 // LeaderChanged closes all connections, because a server restarts its service when it loses its leader or becomes
-// leader again. LeaderChanged then serves the requests that arrived before this member knew the leader.
+// leader again. It then serves the requests in s.early, which were waiting for the leader.
 func (s *server) LeaderChanged(m *raft.Member) {
 	if m.Leader() != s.leader || m.Term() != s.term {
 		s.startAfresh(m)
@@ -132,7 +131,7 @@ func (s *server) LeaderChanged(m *raft.Member) {
 	}
 }
 
-// startAfresh closes all connections. A new leader gives each session its whole timeout again.
+// startAfresh closes all connections. If this member is the new leader, it also restarts the timeout of each session.
 func (s *server) startAfresh(m *raft.Member) {
 	s.leader, s.term = m.Leader(), m.Term()
 	for len(s.conns) > 0 {
@@ -152,8 +151,8 @@ func (s *server) startAfresh(m *raft.Member) {
 	}
 }
 
-// unled reports whether the run began with a leader that this member does not know yet. If the member has campaigned or
-// restarted since then, unled returns false.
+// unled reports whether the run began with a leader that this member has not learned of yet. It returns false if the
+// member has campaigned or restarted since then.
 func (s *server) unled(m *raft.Member) bool {
 	return m.Unled() && m.Life() == 1 && !m.Config().ColdStart
 }
@@ -176,7 +175,7 @@ func (s *server) Wake(m *raft.Member, tag uint64) {
 // reapEvery is how often the leader looks for empty containers (znode.container.checkIntervalMs).
 const reapEvery = time.Minute
 
-// reap removes containers that have no children but have had some.
+// reap removes containers that have no children any more.
 func (s *server) reap(m *raft.Member) {
 	if m.Monotonic() < s.nextReap {
 		return
@@ -189,7 +188,7 @@ func (s *server) reap(m *raft.Member) {
 
 // markAlive records that a session is alive. The leader needs to know this, so other members report it to the leader
 // twice per tick. (In ZooKeeper, the report is part of their replies to the leader's pings.) If a member is cut off
-// before its report, the leader does not learn of activity even though the client has already received replies.
+// before it reports, the leader does not learn of activity for which the client has already received replies.
 func (s *server) markAlive(m *raft.Member, id SessionID) {
 	if m.Leading() {
 		if x := s.session(id); x != nil {
@@ -229,8 +228,8 @@ func (s *server) ReceiveFromPeer(m *raft.Member, _ sim.ProcessID, body any) {
 	}
 }
 
-// Fault applies the fault sim.ExpireSession: if this member is the leader, it proposes to expire the sessions of a
-// client. Fault ignores all other faults.
+// Fault handles sim.ExpireSession: if this member is the leader, it proposes that a client's sessions expire. Fault
+// ignores all other faults.
 func (s *server) Fault(m *raft.Member, f sim.ServerFault) {
 	if f.Kind != sim.ExpireSession || !m.Up() || !m.Leading() {
 		return

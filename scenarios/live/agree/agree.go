@@ -1,8 +1,8 @@
 // Package agree runs scenarios twice, in simulation and in real time on real servers, and compares the verdicts.
 //
 // Goals: both runs use the same file. A scenario that can be run in only one of these two ways is listed with the
-// reason, and does not count as agreement. Non-goals: how the runs are carried out (packages scenarios and
-// scenarios/live do that).
+// reason, and does not count as agreement. Non-goals: how the runs are executed (packages scenarios and scenarios/live
+// do that).
 package agree
 
 import (
@@ -47,18 +47,18 @@ type difference struct {
 func (r *Row) ran() bool { return r.Refused == "" && r.Failed == "" }
 
 // Differences returns the laws whose outcome or cause differs between the simulated and the real run. It returns nil if
-// one of these runs was not performed. A law that was not exercised in the simulated run but held in the real run does
-// not count as a difference. A law that was exercised only in the simulated run does. Laws that the method unrecorded
-// returns are omitted.
+// one of these runs is missing. A law that was exercised only in the real run, and held there, does not count as a
+// difference. A law that was exercised only in the simulated run does count. Laws that the method unrecorded returns
+// are omitted.
 func (r *Row) Differences() (all []difference) {
 	return r.differencesWhere(func(d *difference) bool { return !d.unrecorded() })
 }
 
-// unrecorded returns the laws that cannot be compared. The real servers do not record why keys vanish, so in the real
-// run these laws are unchecked, or their causes are unknown.
+// unrecorded returns the laws that cannot be compared. The real servers do not record why keys disappear, so in the
+// real run these laws are unchecked, or their causes are unknown.
 func (r *Row) unrecorded() []difference { return r.differencesWhere((*difference).unrecorded) }
 
-// unrecorded reports whether the outcomes differ only because the real servers do not record why keys vanish.
+// unrecorded reports whether the outcomes differ only because the real servers do not record why keys disappear.
 func (d *difference) unrecorded() bool {
 	return d.Live.Unrecorded && (d.Live.Outcome == checker.Unchecked || d.Live.Outcome == d.Simulated.Outcome)
 }
@@ -79,8 +79,8 @@ func (r *Row) differencesWhere(counts func(*difference) bool) (all []difference)
 	return all
 }
 
-// explanation returns the known reason why the simulated and the real outcome differ: the scenario shows something that
-// is impossible in real time. It returns "" if they do not differ or no reason is known.
+// explanation returns the known reason why the simulated and the real outcome differ: the scenario depends on something
+// that is impossible in real time. It returns "" if they do not differ or no reason is known.
 func (r *Row) explanation() string {
 	if len(r.Differences()) == 0 {
 		return ""
@@ -98,12 +98,12 @@ const outOfStep = "Three clients split the votes of five servers two, " +
 	"two and one only as long as they try at exactly the same times. " +
 	"The timing of real processes drifts, so one of them soon wins."
 
-// Agrees reports whether the scenario has run both in simulation and in real time, and every law had the same outcome
-// and cause.
+// Agrees reports whether the scenario ran both in simulation and in real time, with the same outcome and cause for
+// every law.
 func (r *Row) Agrees() bool { return r.ran() && len(r.Differences()) == 0 }
 
-// Names returns the given names, or an error if find returns an error for one of these scenarios. If no names are
-// given, Names returns all scenarios of the catalog for which find returns servers.
+// Names returns the given names, or an error if find fails for one of these scenarios. If no names are given, Names
+// returns all scenarios in the catalog for which find succeeds.
 func Names[Servers any](given []string, find func(*scenarios.Scenario) (Servers, error)) (names []string, err error) {
 	list := given
 	if len(given) == 0 {
@@ -124,20 +124,20 @@ func Names[Servers any](given []string, find func(*scenarios.Scenario) (Servers,
 	return names, nil
 }
 
-// narrow lists scenarios that are not scaled (see scaled). In each of them, something must happen within a hundredth of
-// a lease, or between the starts of two clients, which are a few tenths of a second apart. Scaling would shorten the
-// lease but not these few tenths of a second.
+// narrow lists scenarios that are not scaled (see scaled), because something in them must happen within a hundredth of
+// a lease, or between the starts of two clients. Clients start a few tenths of a second apart, and scaling would
+// shorten the lease but not this interval.
 var narrow = []string{"no-drift-allowance", "etcd-lease-not-rechecked", "etcd-lease-rechecked",
 	"zookeeper-fence-parent-czxid"}
 
-// seeds is the number of seeds with which a scaled scenario must have the same verdict as the original. Several are
-// needed because in real time, the delays do not depend on the seed.
+// seeds is the number of seeds for which a scaled scenario must have the same verdict as the original. Several are
+// needed because the delays of a real-time run do not depend on the seed.
 const seeds = 20
 
-// scaled divides the longer times of a scenario by the largest divisor with which its simulated verdict stays the same
-// for all seeds. It returns the resulting scenario and the divisor. Some scenarios are not scaled: those with replicas,
-// because the duration of a Sentinel's failover is fixed; those with faults on members of a cluster, because the
-// duration of an election is fixed; those on ZooKeeper, which measures sessions in ticks of 2 s; and those on
+// scaled divides the longer times of a scenario by the largest divisor for which its simulated verdict stays the same
+// for all seeds. It returns the resulting scenario and the divisor. It does not scale scenarios with replicas, because
+// the duration of a Sentinel's failover is fixed; scenarios with faults on members of a cluster, because the duration
+// of an election is fixed; scenarios on ZooKeeper, which measures sessions in ticks of 2 s; and scenarios on
 // Kubernetes, whose deadlines must stay in proportion.
 func scaled(s *scenarios.Scenario) (short *scenarios.Scenario, divisor int, err error) {
 	whole, err := simulate(s, 1)
@@ -167,7 +167,7 @@ func scaled(s *scenarios.Scenario) (short *scenarios.Scenario, divisor int, err 
 	return s, 1, nil
 }
 
-// strikesMembers reports whether a fault strikes a member of a cluster with a common log, or a link between two
+// strikesMembers reports whether a fault strikes a member of a cluster with a replicated log, or a link between two
 // members.
 func strikesMembers(s *scenarios.Scenario) bool {
 	members := s.Targets().Consensus
@@ -191,9 +191,9 @@ func simulate(s *scenarios.Scenario, seed uint64) (Side, error) {
 type Real func(ctx context.Context, s *scenarios.Scenario) (*live.Result, error)
 
 // Run runs the given scenarios of the catalog, both in simulation and in real time. It calls handle for each row, in
-// the order of the names. If the two verdicts differ without an explanation, or the real-time run failed, Run repeats
-// the real-time run. A difference or failure that occurs three times is not due to a stall of the host. Once ctx is
-// done, no further scenario is started, and a row that still needs another run counts as failed.
+// the order of the names. If the two verdicts differ without an explanation, or if the real-time run failed, Run
+// repeats the real-time run, up to three runs in total, so that a stall of the host is not mistaken for a difference.
+// Once ctx is done, Run starts no further scenario, and a row that still needs another run counts as failed.
 func Run(ctx context.Context, crew campaign.Crew, names []string, real Real, handle func(Row)) error {
 	work := campaign.Work[Row]{Name: "scenarios", Size: len(names), Start: func() func(int) (Row, error) {
 		return func(i int) (Row, error) { return row(ctx, names[i], real), nil }
@@ -230,13 +230,13 @@ func row(ctx context.Context, name string, real Real) Row {
 	return r
 }
 
-// delayed reports whether a run could not begin even though it was started several times.
+// delayed reports whether a run was started several times but never began.
 func delayed(err error) bool {
 	var undecided *live.UndecidedError
 	return errors.As(err, &undecided) && undecided.Delayed
 }
 
-// settled reports whether the row is final, so that no further real-time run is needed.
+// settled reports whether the row is final and needs no further real-time run.
 func (r *Row) settled() bool {
 	return r.Refused != "" || r.Failed == "" && (len(r.Differences()) == 0 || r.explanation() != "")
 }

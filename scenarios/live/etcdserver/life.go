@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// life is the period between a start of a member's process and its next stop.
+// life is the period from a start of a member's process to its next stop.
 type life struct {
 	*fleet.Life
 	m     *member
@@ -21,8 +21,8 @@ type life struct {
 	streams map[uint64]*stream
 }
 
-// run starts the process once the previous one has ended, and records the changes that it reports, beginning with the
-// given revision.
+// run starts the process once the previous one has ended, and records the changes that it reports from the given
+// revision on.
 func (x *life) run(from int64) {
 	if err := x.Boot(x.m.start); err != nil {
 		x.Fail(err)
@@ -38,8 +38,7 @@ func (x *life) run(from int64) {
 	}
 }
 
-// await waits until the process accepts requests, which it does once there is a leader. It returns false if the member
-// stops first.
+// await waits until the process accepts requests, which requires a leader. It returns false if the member stops first.
 func (x *life) await() bool {
 	for !x.IsOver() {
 		if _, err := x.m.services.read(x.Context, etcd.AskStatus()); err == nil {
@@ -53,7 +52,7 @@ func (x *life) await() bool {
 	return false
 }
 
-// retryDelay is the delay before a request that the member could not answer is repeated.
+// retryDelay is the delay before repeating a request that the member could not answer.
 const retryDelay = 5 * time.Millisecond
 
 // accepts waits until the process accepts requests. It returns false if the member stops or ctx is done before that.

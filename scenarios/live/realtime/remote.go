@@ -6,8 +6,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Remote is a server of one world that represents a server of another world. It forwards requests over TCP to a [Front]
-// of the other world, with one TCP connection for each connection of its clients. Remote is a [sim.Server] and a
+// Remote is a server of one world that represents a server of another world. It forwards its clients' requests over TCP
+// to a [Front] of the other world, using one TCP connection per client connection. Remote is a [sim.Server] and a
 // [sim.Closer].
 type Remote struct {
 	loop  *Loop
@@ -18,9 +18,9 @@ type Remote struct {
 	links map[uint64]*link
 }
 
-// NewRemote returns a server that forwards requests to the [Front] that listens at the address in the argument to. wrap
-// converts a request to the form that the Front expects. NewRemote opens connections in advance, so that the first
-// clients need not wait for one when they start. The argument spare is the number of these connections.
+// NewRemote returns a server that forwards requests to the [Front] that listens at the address to. wrap converts a
+// request to the form that the Front expects. NewRemote opens spare connections in advance, so that the first clients
+// need not wait for one. spare is the number of these connections.
 func NewRemote(l *Loop, to Door, spare int, wrap func(r *sim.Incoming) []string) (*Remote, error) {
 	s := &Remote{loop: l, to: to, wrap: wrap, links: map[uint64]*link{}}
 	for range spare {
@@ -67,7 +67,7 @@ func (s *Remote) Serve(r *sim.Incoming) {
 	k.Say(s.wrap(r))
 }
 
-// open returns a spare connection, or else a new one. It returns nil if none can be opened.
+// open returns a spare connection or, if there is none, a new one. It returns nil if it cannot open one.
 func (s *Remote) open() *link {
 	for len(s.spare) > 0 {
 		k := s.spare[0]
@@ -83,7 +83,7 @@ func (s *Remote) open() *link {
 	return k
 }
 
-// took handles a frame that has arrived.
+// took handles a frame that has arrived from the other world.
 func (k *link) took(kind byte, what []byte) {
 	switch {
 	case k.over:
@@ -96,7 +96,7 @@ func (k *link) took(kind byte, what []byte) {
 	}
 }
 
-// ended handles the end of the link by ending the client's connection in the same way.
+// ended handles the end of the link. It closes the client's connection or, if requests are pending, drops these.
 func (k *link) ended() {
 	if k.over {
 		return

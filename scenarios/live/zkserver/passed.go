@@ -5,16 +5,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// Clients send frames of ZooKeeper's protocol, which are passed on unchanged, except for the access lists of new
-// znodes. The access list of a new znode is replaced with one that permits only the superuser; the connection
-// authenticates as the superuser. A create within a multi keeps its list.
+// Clients send frames of ZooKeeper's protocol. These are passed on unchanged, except for the access list of a new
+// znode. It is replaced with one that gives access only to the superuser, as whom the connection authenticates. A
+// create within a multi keeps its list.
 
 // enters reports whether a request asks for a session, as the first request of a connection must.
 func enters(args []string) bool {
 	return args[0] == zookeeper.ReqEnter && len(args) == 2
 }
 
-// enter passes on the client's request for a session and the reply to it.
+// enter passes on the client's request for a session, and the reply to it.
 func (l *link) enter(first *call) bool {
 	e := l.x.m.ensemble
 	if _, err := l.conn.Write(jute.Record(first.args[1]).Framed()); err != nil {
@@ -42,8 +42,8 @@ func (l *link) enter(first *call) bool {
 	return true
 }
 
-// passed returns the frame of the request as it is passed on to the member, and the path of the znode that the request
-// would create.
+// passed returns the frame that passes the request on to the member, and the path of the znode that the request would
+// create.
 func (c *call) passed() (b []byte, path string) {
 	if len(c.args) != 2 {
 		return nil, ""
