@@ -9,12 +9,12 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// Checker judges histories one after the other and reuses its memory. The zero Checker is ready for use; it must not be
-// used by two goroutines at once.
+// Checker judges histories one after another and reuses its memory. The zero Checker is ready for use. Two goroutines
+// must not use the same Checker at once.
 type Checker struct{ t judge }
 
-// Check judges all laws on h as it is. If the header says how h must be read, use package reading instead. Check never
-// changes h, and the verdict keeps no reference to the Checker.
+// Check judges all laws on h, ignoring what the header says about how to read h (package reading takes that into
+// account). Check never changes h, and the verdict keeps no reference to the Checker.
 func (c *Checker) Check(h *history.History) Verdict { return c.CheckOnly(h, Laws) }
 
 // Trace returns the trace of the history that the Checker judged last. h must be that history. The trace is valid until
@@ -32,7 +32,7 @@ func (c *Checker) CheckOnly(h *history.History, laws []Law) Verdict {
 	return v
 }
 
-// judge applies the laws to the history that was read last.
+// judge applies the laws to the history that was last read.
 func (c *Checker) judge(laws []Law) Verdict {
 	t := &c.t
 	t.Windows()
@@ -51,9 +51,9 @@ func (c *Checker) judge(laws []Law) Verdict {
 	return v
 }
 
-// leaveOpen makes a finding undecided if inexact clocks make the outcome uncertain: if the law would hold only with
-// exact clocks, or if every breach depends on the clocks. If only some breaches depend on the clocks, leaveOpen removes
-// them.
+// leaveOpen makes a finding undecided if its outcome depends on the clock errors. That is so if the law may hold only
+// because the clocks are taken to be exact, or if every breach depends on the clock errors. If only some of the
+// breaches do, leaveOpen removes these.
 func (t *judge) leaveOpen(row *lawRow, f *Finding) {
 	why := ""
 	certain := func(f *Finding) bool {
@@ -82,7 +82,7 @@ func Check(h *history.History) Verdict {
 	return c.Check(h)
 }
 
-// judge holds the data by which the laws are judged: a history, its trace, and intermediate results. In the comments of
+// judge holds the data on which the laws are judged: a history, its trace, and intermediate results. In the comments of
 // this package, a position is the index of an event in the history.
 type judge struct {
 	trace.Trace

@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Pause is the kind of fault during which no code of the process runs.
+// Pause is the kind of fault that stops all of a process's code for a while.
 var Pause = register(definition{
 	words:   history.Pause,
 	parts:   []part{target, words("for"), lasting, trigger},

@@ -43,8 +43,8 @@ func (q *queue) pop(e *event) {
 	*q = h[:last]
 }
 
-// sink moves the empty slot at the root down to a leaf and returns its index. pop then inserts the last event of the
-// heap there. That event is usually late and belongs near a leaf, so it is faster to search for its place from below.
+// sink moves the empty slot at the root down to a leaf and returns its index. There, pop inserts the last event of the
+// heap. That event usually belongs near a leaf, so searching for its place from below is faster.
 func (q queue) sink() int {
 	i := 0
 	for child := 1; child < len(q); child = 2*i + 1 {

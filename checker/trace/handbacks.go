@@ -8,24 +8,24 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Handback is a release for which the history shows whether it had an effect. A release is examined only if three
-// conditions hold when it is called: the lease is valid, the client has no other hold of that lock, and the client's
-// own keys are on so many servers that they keep the lock taken. Keys that an earlier release set do not count. A
-// release is not examined if another client shares the lock without a key of its own. In that case, as with a counter
-// of readers, the keys are also needed for the other client's hold.
+// Handback is a release for which the history shows whether it had an effect. A release is examined only if, when it is
+// called, the lease is valid, the client has no other hold of that lock, and the client's own keys are on enough
+// servers to keep the lock taken. Keys that an earlier release set do not count. A release is not examined either if
+// another client shares the lock without a key of its own: then the keys are also needed for the other client's hold,
+// as with a counter of readers.
 //
-// The release had an effect if, after its call, one of the client's keys is deleted, overwritten or given an earlier
-// deadline. (A client that sets its own key to the same value again only extends it.) It also had an effect if the lock
-// is granted again while all the keys are still there. The new grant must be to another client, or to the same client
-// for an acquire that it had called before the release. The release had no effect if none of this happens before the
-// bound has passed or a key expires.
+// The release had an effect if one of the client's keys is deleted, overwritten or given an earlier deadline after the
+// call. (A client that sets its own key to the same value again only extends it.) It also had an effect if the lock is
+// granted again while all the keys are still there. The new grant must be to another client, or to the same client for
+// an acquire that it had called before the release. The release had no effect if none of this happens before the bound
+// has passed or a key expires.
 //
-// The history does not show the effect in two cases. A key may expire before the release returns, or so soon after the
-// call that the request may still have been on its way. Or a crash or failover may remove a key.
+// The history does not show the effect if a crash or failover removes a key. Nor does it show the effect if a key
+// expires before the release returns, or so soon after the call that the request may not have arrived yet.
 type Handback struct {
 	Grant int32
 	End   int // position after which events no longer matter
-	// positions of the records that set the keys that the release left in place; empty if the release had an effect
+	// positions of the records that set the keys that the release left in place; empty if it had an effect
 	Left []int32
 }
 
@@ -68,7 +68,7 @@ type handbacks struct {
 	own     []ownKey               // the keys of all releases, one release after the other
 	watched []watch
 	active  [][]int32 // by lock: indexes in watched of the releases whose outcome is not known yet
-	// the sections of each process that had begun before the latest release of the process and had not ended before it
+	// for each process, the sections that were open when it last called release
 	inside  [][]int32
 	entered int // index in Trace.Grants of the first grant that has not yet begun
 	free    []history.Process
@@ -91,10 +91,10 @@ func emptied(lists [][]int32, n int) [][]int32 {
 	return lists
 }
 
-// Handbacks returns the releases whose effect, or lack of effect, the history shows, in the order in which they were
-// called. The header must specify servers, quorum and bound, and the servers must have recorded their keys; otherwise
-// the list is empty. It is also empty if the clients decide when a lease has ended, because a holder may then let its
-// lease end instead of releasing the lock. The list is valid until the next history is read.
+// Handbacks returns the releases for which the history shows whether they had an effect, in the order in which they
+// were called. The header must specify servers, quorum and bound, and the servers must have recorded their keys;
+// otherwise the list is empty. It is also empty if the clients decide when a lease has ended, because a holder may then
+// let its lease end instead of releasing the lock. The list is valid until the next history is read.
 func (t *Trace) Handbacks() []Handback {
 	h, header := &t.handbacks, &t.History.Header
 	if h.read {
@@ -138,7 +138,7 @@ func (t *Trace) byRelease() []int32 {
 }
 
 // handedBack reports whether the key that was set at a position means that the lock is free, such as a token that a
-// release returns to a list, or a value that means "free". This is so if a release set the key, or if an attempt took
+// release returns to a list, or a value that means "free". Such a key was set by a release, or by an attempt that took
 // such a key to obtain the lock and set it again before its release.
 func (t *Trace) handedBack(at int) bool {
 	e := &t.History.Events[at]
@@ -167,8 +167,8 @@ func (t *Trace) beginWatch(n int32) {
 		Handback: Handback{Grant: n, End: t.LastBy(g.Release, now+t.History.Header.Bound)}})
 }
 
-// keepsTaken reports whether nobody else can acquire the lock because of the given keys: without the servers that store
-// these keys, no quorum is left.
+// keepsTaken reports whether the given keys prevent everybody else from acquiring the lock, because the servers without
+// them do not form a quorum.
 func (t *Trace) keepsTaken(keys []ownKey) bool {
 	h, header := &t.handbacks, &t.History.Header
 	if len(keys) == 0 || header.OneService() {
@@ -191,8 +191,8 @@ func (t *Trace) keepsTaken(keys []ownKey) bool {
 	return !header.IsQuorum(h.free)
 }
 
-// holdsAnother reports whether the client of grant n was in another section of the same lock when it released grant n.
-// It must be called for the grants in the order in which they were released.
+// holdsAnother reports whether the client of grant n was in another section of the same lock when it released n. It
+// must be called for the grants in the order of their releases.
 func (t *Trace) holdsAnother(n int32) bool {
 	h, g := &t.handbacks, &t.Grants[n]
 	for ; h.entered < len(t.Grants) && t.Grants[h.entered].OK < g.Release; h.entered++ {
@@ -205,7 +205,7 @@ func (t *Trace) holdsAnother(n int32) bool {
 		func(m int32) bool { return m != n && t.Grants[m].Lock == g.Lock && t.Grants[m].End > g.Release })
 }
 
-// lendsKeys reports whether, when grant n is released, another client shares the lock without a key of its own.
+// lendsKeys reports whether another client shares the lock when grant n is released, but has no key of its own.
 func (t *Trace) lendsKeys(n int32) bool {
 	h, g := &t.handbacks, &t.Grants[n]
 	if !g.Shared {
@@ -229,8 +229,8 @@ func (t *Trace) lendsKeys(n int32) bool {
 	return false
 }
 
-// noteKey updates the keys that are present, and the releases that are being watched, according to the record at a
-// position.
+// noteKey handles the record at a position: it updates the keys that are present, and the releases that are being
+// watched.
 func (t *Trace) noteKey(at int32) {
 	h, e := &t.handbacks, &t.History.Events[at]
 	lock, isLock := t.LockNumber[e.Lock]
@@ -263,8 +263,8 @@ func (t *Trace) noteKey(at int32) {
 	}
 }
 
-// applyTo handles the record at a position, which changes the given key. It updates the releases that had left this key
-// in place.
+// applyTo handles the record at a position, which changes the given key. It updates the releases that have left this
+// key in place so far.
 func (t *Trace) applyTo(lock, key int32, at int) {
 	h := &t.handbacks
 	h.active[lock] = slices.DeleteFunc(h.active[lock],
@@ -280,7 +280,7 @@ func (t *Trace) applyTo(lock, key int32, at int) {
 	}
 }
 
-// cameOf returns what a record shows about the outcome of the release whose key it changes.
+// cameOf returns the outcome of a release according to a record that changes one of its client's keys.
 func (t *Trace) cameOf(was *standing, e *history.Event, client history.Process) outcome {
 	isSame := e.F == history.KeyProlonged || t.ProcessOf(Setter(e)) == client && t.ProcessOf(e.Of) == client &&
 		e.Value != "" && e.Value == was.value
@@ -295,8 +295,8 @@ func (t *Trace) cameOf(was *standing, e *history.Event, client history.Process) 
 	return changed
 }
 
-// shows reports whether the history shows that a release had an effect or that it had none. If it had none, shows lists
-// the keys that were left in place.
+// shows reports whether the history shows if a release had an effect. If it had none, shows lists the keys that were
+// left in place.
 func (t *Trace) shows(w *watch) bool {
 	h, g := &t.handbacks, &t.Grants[w.Grant]
 	crash := t.CrashAfter(g.Process, g.Release)
@@ -318,8 +318,8 @@ func (t *Trace) shows(w *watch) bool {
 	return true
 }
 
-// takenOver reports whether the lock was granted again after the release of g, up to the given position. This can be a
-// grant to another client, or to the same client for an acquire that it had called before the release.
+// takenOver reports whether the lock was granted again between the release of g and the given position: to another
+// client, or to the same client for an acquire that it had called before the release.
 func (t *Trace) takenOver(g *Grant, end int) bool {
 	grants := t.Locks[g.Lock].Grants
 	first := sort.Search(len(grants), func(i int) bool { return t.Grants[grants[i]].OK > g.Release })
@@ -335,8 +335,8 @@ func (t *Trace) takenOver(g *Grant, end int) bool {
 	return false
 }
 
-// LastBy returns the position of the last event at or before the time due. It considers only events from the given
-// position on. If all of them are later, it returns the position before these events.
+// LastBy returns the position of the last event, from the given position on, that is not later than due. If there is
+// none, it returns the position before from.
 func (t *Trace) LastBy(from int, due history.Time) int {
 	rest := t.History.Events[from:]
 	if t.Ascending {

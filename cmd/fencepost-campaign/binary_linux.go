@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keepBinary stores a program on the disk of the given folder. It returns a path from which this process can execute
-// the program until the file is closed. The file has no name, so nothing is left of it when this process is killed. If
-// the file system does not support files without names, the file has a name until it has been opened.
+// keepBinary stores a program in the file system of the given folder. It returns a path from which this process can
+// execute the program until the file is closed. The file has no name, so nothing is left of it when this process is
+// killed. If the file system does not support unnamed files, the file has a name until it has been opened.
 func keepBinary(folder string, content []byte) (path string, open *os.File, err error) {
 	nameless, err := os.OpenFile(folder, os.O_RDWR|unix.O_TMPFILE, 0o700)
 	if err != nil {
@@ -24,7 +24,8 @@ func keepBinary(folder string, content []byte) (path string, open *os.File, err 
 	return executable(open), open, errors.Join(err, nameless.Close())
 }
 
-// keepNamed is keepBinary for a file system on which each file needs a name. It removes the name once the file is open.
+// keepNamed is like keepBinary, for a file system without unnamed files. It removes the file's name once the file is
+// open.
 func keepNamed(folder string, content []byte) (path string, open *os.File, err error) {
 	name := filepath.Join(folder, "lock.test")
 	if err = os.WriteFile(name, content, 0o700); err == nil {
@@ -33,7 +34,7 @@ func keepNamed(folder string, content []byte) (path string, open *os.File, err e
 	return executable(open), open, errors.Join(err, os.Remove(name))
 }
 
-// executable returns a path to an open file from which this process and its children can execute it.
+// executable returns a path from which this process and its children can execute an open file.
 func executable(open *os.File) string {
 	if open == nil {
 		return ""

@@ -18,8 +18,8 @@ const em = 2048
 // advance is the distance that a rune moves the pen, in the regular and in the bold font, in units of the font.
 type advance struct{ regular, bold int }
 
-// width returns the width of the words in points, without kerning. A rune without a known advance is assumed to be as
-// wide as the font size. Few characters of any font are wider.
+// width returns the width of the words in points, without kerning. A rune with an unknown advance counts as one em
+// wide. Few characters of any font are wider.
 func (t *text) width(words string) float64 {
 	units := 0
 	for _, r := range words {

@@ -22,7 +22,7 @@ type row struct {
 	proof  bool // whether the row shows an event of the witness
 }
 
-// unusual describes a row that is about several events or none.
+// unusual describes a row that shows several events or none.
 type unusual struct {
 	events []int  // positions in ascending order; empty for a lease that expires
 	words  string // the words of a row that is about no event
@@ -61,8 +61,8 @@ func (r *row) add(pos int) {
 	r.pos = pos
 }
 
-// These are the weights of rows. Events that a reader needs in order to follow the run weigh more than events that can
-// be inferred from others.
+// These are the weights of rows. Events that a reader needs to follow the run weigh more than events that can be
+// inferred from others.
 const (
 	weightProof   = 1000
 	weightFault   = 90
@@ -79,7 +79,7 @@ const (
 type storyline struct {
 	t     describer
 	lanes *Lanes
-	// whether the resource has its own records, so that the clients' records of the same operations are duplicates
+	// whether the resource has its own records, which make the clients' records of the same operations redundant
 	applies bool
 	slow    map[int]bool // positions of calls that took a long time to reach the resource
 	rows    []row
@@ -96,11 +96,10 @@ type group struct {
 	proof  bool
 }
 
-// longTravel is the time in transit after which a request counts as slow. Much may change before a slow request
-// arrives.
+// longTravel is the time in transit from which a request counts as slow. Much may change before a slow request arrives.
 const longTravel = history.Time(1e8)
 
-// groupSpread is the longest time between two events that are shown in one row, in true time.
+// groupSpread is the longest time, in true time, between two events that share a row.
 const groupSpread = history.Time(1e9)
 
 // story returns the whole history as rows, in order.
@@ -151,7 +150,7 @@ func (s *storyline) words(r *row) string {
 	return s.t.key(&s.lanes.history.Events[r.pos], processes(where))
 }
 
-// recordingEnd adds a row for the end of the recording if a client was still waiting or in its section at that time.
+// recordingEnd adds a row for the end of the recording if a client was then still waiting or in its section.
 func (s *storyline) recordingEnd() {
 	still := func(c clientLane) bool {
 		return c.Process != probe && (slices.ContainsFunc(c.Waits, func(w wait) bool { return w.Last == open }) ||
@@ -203,12 +202,12 @@ func (s *storyline) event(pos int, e *history.Event) {
 	s.rows = append(s.rows, r)
 }
 
-// isKey reports whether an event is a change of a key, which may share a row with the same change on other servers.
+// isKey reports whether an event changes a key. Such an event may share a row with the same change on other servers.
 func isKey(e *history.Event) bool {
 	return e.F == history.KeySet || e.F == history.KeyProlonged || e.F == history.KeyGone
 }
 
-// overAtOnce reports whether e is the end of the fault in the last row and happened at the same instant. If so, e needs
+// overAtOnce reports whether e ends the fault in the last row at the instant at which the fault began. If so, e needs
 // no row of its own.
 func (s *storyline) overAtOnce(e *history.Event) bool {
 	if e.Process != history.Nemesis || e.Type == history.Invoke || len(s.rows) == 0 {
@@ -220,8 +219,8 @@ func (s *storyline) overAtOnce(e *history.Event) bool {
 		struck.Value == e.Value
 }
 
-// quietSince reports whether nothing important happened after row i. Otherwise, an event must not be added to row i,
-// because the rows would show events out of order.
+// quietSince reports whether nothing important happened after row i. Only then may an event be added to row i;
+// otherwise the rows would show events out of order.
 func (s *storyline) quietSince(i int) bool {
 	return !slices.ContainsFunc(s.rows[i+1:], func(r row) bool { return r.weight >= weightStep })
 }
@@ -253,7 +252,8 @@ func (s *storyline) weigh(pos int, e *history.Event) int16 {
 	return weighKey(e)
 }
 
-// pick returns the weight for an event of type t: one weight for an invocation, one for ok, and one for any other type.
+// pick returns the weight for an event of type t: invoke for an invocation, ok for a success, and otherwise for the
+// rest.
 func pick(t history.Type, invoke, ok, otherwise int16) int16 {
 	switch t {
 	case history.Invoke:
@@ -264,8 +264,8 @@ func pick(t history.Type, invoke, ok, otherwise int16) int16 {
 	return otherwise
 }
 
-// weighCall returns the weight of a client's call. A read or write gets a low weight if the resource records it as well
-// and the call was not slow.
+// weighCall returns the weight of a client's call. It gives a low weight to a read or write that the resource also
+// records, unless the call was slow.
 func (s *storyline) weighCall(pos int, e *history.Event) int16 {
 	if !s.applies {
 		return pick(e.Type, weightRoutine, weightEffect, weightEffect)
@@ -305,9 +305,9 @@ func (s *storyline) tone(e *history.Event) text.Style {
 	return text.Plain
 }
 
-// choose returns the indices of the rows worth showing, in order. It returns no more indices than the given maximum. If
-// there is a witness, it chooses rows near the witness. Otherwise, it chooses the heaviest rows, and prefers earlier
-// rows to later rows of the same weight.
+// choose returns the indices of the rows worth showing, in order, and at most as many as most says. If there is a
+// witness, it chooses rows near the witness. Otherwise, it chooses the heaviest rows, and earlier ones among rows of
+// the same weight.
 func choose(rows []row, most int) []int {
 	first, last := -1, -1
 	for i := range rows {
@@ -352,14 +352,15 @@ func choose(rows []row, most int) []int {
 }
 
 // If a timeline with a witness has fewer rows than fewRows, it is extended to filledRows. With so few important events,
-// the routine events show the violation: for example, clients take keys from each other and never acquire the lock.
+// it is the routine events that show the violation: for example, clients take keys from each other and never acquire
+// the lock.
 const (
 	fewRows    = 8
 	filledRows = 20
 )
 
 // fill appends rows to order until it contains enough of them: first the rows from first to last, then those nearest to
-// this range. It skips rows of weight zero.
+// this range. It skips rows without weight.
 func fill(order []int, rows []row, first, last, enough int) []int {
 	taken := map[int]bool{}
 	for _, i := range order {
@@ -381,9 +382,9 @@ func fill(order []int, rows []row, first, last, enough int) []int {
 	return order
 }
 
-// farness returns by how much to reduce the weight of a row that is the given number of rows away from the witness (the
-// events that demonstrate the violation). The weight of a fault is never reduced to zero, because a fault may show its
-// effect long after it struck.
+// farness returns how much less a row weighs at a distance of the given number of rows from the witness (the events
+// that demonstrate the violation). A fault always keeps some weight, because its effect may appear long after it
+// struck.
 func farness(r *row, rows int) int {
 	if r.weight == weightFault {
 		return min(4*rows, weightFault-weightLeast)

@@ -1,10 +1,10 @@
-// Package compare measures locks over many runs of scenarios that it generates. It compares all lock protocols with the
-// same work and under the same faults, and it measures the probability that a Redlock loses mutual exclusion.
+// Package compare measures locks over many runs of scenarios that it generates. It compares all lock protocols under
+// the same work and the same faults, and it measures the probability that a Redlock loses mutual exclusion.
 //
 // Goals: a reader who doubts a figure can run the scenario that produced it; the result does not depend on the number
-// of workers; the report says which runs an interruption left out, what was not run, and what differs from seed to
-// seed; every figure is shown even on a narrow terminal. Non-goals: saying which lock is best, and the speed of real
-// servers.
+// of workers; the report says which runs were omitted because of an interruption, what was not run, and what differs
+// between seeds; every figure is shown even on a narrow terminal. Non-goals: saying which lock is best, and the speed
+// of real servers.
 package compare
 
 import (
@@ -22,8 +22,8 @@ import (
 // Options determine which locks are measured, and in how many runs.
 type Options struct {
 	Runs int // number of runs of each scenario, at least 1
-	// Crew performs the runs. It receives the number of scenarios or runs that are done. Its Hands, which only Locks
-	// uses, are workers created by NewWorker.
+	// Crew executes the runs. It is told how many scenarios or runs are done. Its Hands, which only Locks uses, are
+	// workers created by NewWorker.
 	campaign.Crew
 }
 
@@ -63,7 +63,7 @@ var model = []string{
 		"Consul's client renews its session every 5 s.",
 }
 
-// Comparison contains the measurements of all lock protocols with the same work and under the same faults.
+// Comparison contains the measurements of all lock protocols under the same work and the same faults.
 type Comparison struct {
 	Seeds    int      // number of runs for each table cell, with seeds from 1
 	Delay    string   // delay of each message, in each direction
@@ -72,7 +72,7 @@ type Comparison struct {
 	Model    []string // assumptions on which the figures are based, one or two sentences each
 	Troubles []Trouble
 	Locks    []Lock
-	// Interrupted is set if ctx was done before all runs were done. Locks that had not been timed by then are left out.
+	// Interrupted is set if ctx was done before all runs were. Locks that had not been timed by then are omitted.
 	Interrupted bool
 }
 
@@ -111,8 +111,8 @@ func (s *Survival) survives() bool {
 	return s.Absent == "" && data.Holds > 0 && data.Violated+data.Unknown() == 0
 }
 
-// Written is the name of a scenario with the text of its file. The file expects the outcome of each law that had the
-// same outcome with all seeds.
+// Written is a scenario's name and the text of its file. The file expects the outcome of each law that had the same
+// outcome for all seeds.
 type Written struct{ Name, Text string }
 
 // Locks runs all scenarios of the comparison, each with seeds 1 to o.Runs. When ctx is done, it returns what it has
@@ -204,7 +204,7 @@ type result struct {
 	Expect string        // what the scenario's file should expect, if it measures times
 }
 
-// fits reports whether a result that another process has sent can be a result of the task.
+// fits reports whether a result from another process can be the result of this task.
 func (t *task) fits(r *result, runs int) bool {
 	same := func(l campaign.Law, law checker.Law) bool { return l.Law == law }
 	if t.timed {
@@ -213,8 +213,8 @@ func (t *task) fits(r *result, runs int) bool {
 	return r.Made == runs && slices.EqualFunc(r.Laws, checker.Laws, same)
 }
 
-// tasks returns the scenarios to run for a lock. Each task stores its result in row. Until then, row says that nothing
-// has been run.
+// tasks returns the scenarios to run for a lock. Each task stores its result in row, which initially says that nothing
+// was run.
 func (c *Contender) tasks(row *Lock, runs int) []task {
 	*row = Lock{Name: c.Name, Title: c.Title, Text: c.Text, Claim: claims[c.Claimed]}
 	tasks := []task{c.time(&row.Alone, 1, aloneCycles, runs), c.time(&row.Together, contending, togetherCycles, runs)}
@@ -232,7 +232,7 @@ func (c *Contender) tasks(row *Lock, runs int) []task {
 	return tasks
 }
 
-// survive returns the task that counts the runs in which the lock survives the trouble, for one cell of the table.
+// survive returns the task for one cell of the table. It counts the runs in which the lock survives the trouble.
 func (c *Contender) survive(cell *Survival, t Trouble, runs int) task {
 	scenario := c.survival(t, cell.Fencing)
 	keep := func(r *result) {
@@ -251,7 +251,7 @@ func (c *Contender) survive(cell *Survival, t Trouble, runs int) task {
 }
 
 // expectation returns the outcomes that a scenario file should expect: one for each law that had the same outcome in
-// all runs. If the outcomes change later, a run of the file no longer meets its expectation.
+// all runs. If an outcome changes later, a run of the file no longer meets the expectation.
 func expectation(laws campaign.Laws, runs int) string {
 	var b strings.Builder
 	for i := range laws {
@@ -268,8 +268,8 @@ func expectation(laws campaign.Laws, runs int) string {
 	return "expect:\n" + b.String()
 }
 
-// time returns a task that measures clients that only acquire and release one lock. If ctx is done before all runs have
-// ended, the task records no figures.
+// time returns a task that times clients that do nothing but acquire and release one lock. If ctx is done before all
+// runs have ended, the task records no figures.
 func (c *Contender) time(to *Timing, clients, cycles, runs int) task {
 	scenario := c.timing(clients, cycles)
 	to.Scenario = scenario
@@ -288,7 +288,7 @@ func (c *Contender) time(to *Timing, clients, cycles, runs int) task {
 }
 
 // run runs the scenario with seeds from 1 on and passes each history to visit. A history is valid only until the next
-// run. run returns the number of runs performed before ctx was done.
+// run. run returns the number of runs that ended before ctx was done.
 func (w Written) run(ctx context.Context, runs int, visit func(*history.History)) (made int, err error) {
 	s, err := scenarios.Parse(w.Name+".yaml", []byte(w.Text))
 	if err != nil {

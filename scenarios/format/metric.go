@@ -21,7 +21,7 @@ type metric struct {
 	unit string // the same as checker.Metric.Unit
 	// perProcess is set if the metric also exists for each client. {process="client-1"} is then appended to its name.
 	perProcess bool
-	// zeroWithout is set if the metric has the value zero, and is not unknown, when there are no samples.
+	// zeroWithout is set if the metric is zero, rather than unknown, when there are no samples.
 	zeroWithout bool
 }
 
@@ -76,7 +76,7 @@ func ReadMetrics(r *Reader, n ast.Node, names *nemesis.Names) (bounds []Bound) {
 	return bounds
 }
 
-// readMetric finds the metric that a key names. If names is not nil, it also checks the name of the client in the key.
+// readMetric finds the metric that key names. If names is not nil, it also checks the client's name in the key.
 func readMetric(r *Reader, key string, place Place, names *nemesis.Names) (*metric, bool) {
 	m, process := metricOf(key)
 	switch {

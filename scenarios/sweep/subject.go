@@ -24,7 +24,7 @@ type Subject struct {
 	keys     []*Key  // all keys that can be named, in the order of FORMAT.md, followed by the keys of faults
 }
 
-// NewSubject returns a Subject for s. It returns an error only if the text of s cannot be parsed again.
+// NewSubject returns a Subject for s. It fails only if the text of s cannot be parsed again.
 func NewSubject(s *scenarios.Scenario) (*Subject, error) {
 	doc, err := format.ParseDocument(s.Name, s.Text())
 	if err != nil {
@@ -76,7 +76,7 @@ func (b *Subject) leaves(path string) []string {
 	return all
 }
 
-// overriding returns the key for a setting under one client's overrides, or nil if there is no such key.
+// overriding returns the key for a setting that is overridden for one client, or nil if there is no such key.
 func overriding(path string) *Key {
 	parts := strings.SplitN(path, ".", 3)
 	if len(parts) < 3 || parts[0] != "overrides" {
@@ -96,8 +96,7 @@ func linkKey(link string) *Key {
 	return &Key{Path: "network.links." + link, Unit: Durations}
 }
 
-// key returns the key with the given name. The name is the path of the key, or an ending of the path that is unique
-// among all paths.
+// key returns the key with the given name. The name is the key's path, or an ending of it that no other path has.
 func (b *Subject) key(name string) (*Key, error) {
 	var found []*Key
 	for _, k := range b.keys {
@@ -130,7 +129,7 @@ func (b *Subject) key(name string) (*Key, error) {
 // idleKeys are the settings of a scenario file that have no effect on the runs of a sweep.
 var idleKeys = []string{"name", "summary", "source", "mix", "promise", "expect"}
 
-// unknown returns an error that says that no key has the given name, and suggests the nearest key.
+// unknown returns the error for a name that no key has. It suggests the nearest key.
 func (b *Subject) unknown(name string) error {
 	top, _, _ := strings.Cut(name, ".")
 	if slices.Contains(idleKeys, top) {
@@ -220,7 +219,7 @@ func (b *Subject) Set(text string) error {
 // given is a setting that has the same value at all points of a sweep.
 type given struct{ path, value string }
 
-// givenTexts returns the settings that Set has changed, except whole faults, as texts such as "work.hold validity".
+// givenTexts returns the settings that Set has changed, except whole faults, as strings such as "work.hold validity".
 func (b *Subject) givenTexts() []string {
 	var all []string
 	for _, g := range b.given {
@@ -229,7 +228,7 @@ func (b *Subject) givenTexts() []string {
 	return all
 }
 
-// setFault replaces the fault with the given number, counted from 1, or adds a fault with the next number.
+// setFault replaces the fault with the given number, counted from 1, or appends a fault if the number is the next one.
 func (b *Subject) setFault(number, line string) error {
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 1 || n > len(b.faults)+1 {
@@ -271,9 +270,8 @@ func (b *Subject) Faults() ([]string, error) {
 	return lines, nil
 }
 
-// Judged returns the laws that a sweep judges: the laws with the given names and the laws of the assertions. If no
-// names are given, the laws that the scenario promises or lists in "expect" are used instead. If the result would be
-// empty, Judged returns all laws.
+// Judged returns the laws that a sweep judges: those with the given names and those of the assertions. If no names are
+// given, it uses the laws that the scenario promises or lists in "expect". If that leaves no laws, it returns all laws.
 func (b *Subject) Judged(names []string, assertions []*Assertion) ([]checker.Law, error) {
 	var all []string
 	for _, law := range checker.Laws {

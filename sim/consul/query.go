@@ -18,15 +18,14 @@ type query struct {
 	done     func(*reply)
 }
 
-// The default and the maximum time for which a blocking query waits. A random time of up to a sixteenth of that time is
-// added.
+// The default and the maximum waiting time of a blocking query. A random time of up to a sixteenth of that is added.
 const (
 	defaultWait = 5 * time.Minute
 	longestWait = 10 * time.Minute
 	waitJitter  = 16
 )
 
-// read answers a read from the state that this member has applied. The answer to a blocking query may come later.
+// read answers a read from the state that this member has applied. It may answer a blocking query later.
 func (s *server) read(m *raft.Member, a ask, done func(*reply)) {
 	q := &query{ask: a, index: a.index, done: done}
 	if a.index > 0 {
@@ -41,8 +40,8 @@ func (s *server) read(m *raft.Member, a ask, done func(*reply)) {
 	s.look(m, q)
 }
 
-// look answers a query if it does not have to wait any longer. With ?consistent, it first confirms that this member is
-// still the leader.
+// look answers a query if it need not wait any longer. For ?consistent, it first confirms that this member is still the
+// leader.
 func (s *server) look(m *raft.Member, q *query) {
 	if q.mode != consistent {
 		s.show(m, q)
@@ -57,8 +56,8 @@ func (s *server) look(m *raft.Member, q *query) {
 	})
 }
 
-// show answers a query with the current state, unless the query must wait for a higher index. If the key or session
-// does not exist, the query keeps waiting even if the index has become higher (blockingQuery).
+// show answers a query with the current state, unless the query must wait for a higher index. As long as the key or
+// session does not exist, the query keeps waiting even if the index becomes higher (blockingQuery).
 func (s *server) show(m *raft.Member, q *query) {
 	index, found := s.store.index(q.call)
 	if !found && q.missing {
@@ -98,7 +97,7 @@ func (s *server) finish(q *query, r *reply) {
 	q.done(r)
 }
 
-// answerQueries is called after a change. It answers the queries that do not have to wait any longer.
+// answerQueries answers those queries that need not wait any longer after a change.
 func (s *server) answerQueries(m *raft.Member) {
 	for _, q := range slices.Clone(s.waiting) {
 		if q.timer != 0 {

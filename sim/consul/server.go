@@ -79,7 +79,6 @@ func (s *server) after(m *raft.Member, d time.Duration, kind uint64) uint64 {
 	return s.last
 }
 
-// Wake handles a timer.
 func (s *server) Wake(m *raft.Member, tag uint64) {
 	switch n := tag &^ timerKinds; tag & timerKinds {
 	case timerTTL:
@@ -119,7 +118,7 @@ func (s *server) LeaderChanged(m *raft.Member) {
 	}
 }
 
-// Lost records, with the given reason, that all locked keys are gone.
+// Lost records that all locked keys are lost, for the given reason.
 func (s *server) Lost(m *raft.Member, why history.Why) {
 	for _, key := range s.store.locked("") {
 		recordGone(m, s.store.keys[key], change{why: why})

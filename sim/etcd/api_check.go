@@ -100,8 +100,8 @@ func sortedNames(of map[string]any) (names []string) {
 	return names
 }
 
-// checkField checks and converts a single value. If the value is invalid, it returns the problem in the words of
-// encoding/json or metav1.MicroTime.
+// checkField checks and converts a single value. If the value is invalid, it returns the problem as encoding/json or
+// metav1.MicroTime words it.
 func checkField(v any, kind fieldKind, at string) (read any, problem string) {
 	text, isText := v.(string)
 	switch kind {
@@ -191,7 +191,7 @@ const (
 		"'MyValue',  or 'my_value',  or '12345', regex used for validation is '(" + partForm + ")?')"
 )
 
-// misnamed returns the reason why a Lease object cannot have the given name, or "" if the name is valid.
+// misnamed returns the reason why a Lease object cannot have the given name, or "" if it can.
 func misnamed(name string) string {
 	switch {
 	case len(name) > 253:

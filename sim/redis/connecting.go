@@ -81,8 +81,8 @@ func (n *Node) authenticate(user, password string) (trouble string) {
 	return ""
 }
 
-// refusesStranger returns an error if this command requires a password that the client has not sent yet. Otherwise it
-// returns "".
+// refusesStranger returns an error if the command requires a password that the client has not sent yet, and ""
+// otherwise.
 func (n *Node) refusesStranger(c *nodeCommand) string {
 	if n.c != nil && n.c.authed || n.conn == 0 || n.inScript ||
 		isOneOf(c.Name, "AUTH", "HELLO", "QUIT", "RESET") {
@@ -209,8 +209,8 @@ func (n *Node) hangUp(conn uint64) {
 	n.held = append(n.held, heldReply{conn: conn})
 }
 
-// hangUpAll closes the connections of all clients. A Sentinel that changes the node's role requests this (CLIENT KILL
-// TYPE normal and pubsub, in sentinelSendSlaveOf of sentinel.c). Waiting requests are not answered.
+// hangUpAll closes the connections of all clients, and drops waiting requests. A Sentinel requests this when it changes
+// the node's role (CLIENT KILL TYPE normal and pubsub, in sentinelSendSlaveOf of sentinel.c).
 func (n *Node) hangUpAll() {
 	n.held = slices.DeleteFunc(n.held, func(h heldReply) bool {
 		if h.to != nil {

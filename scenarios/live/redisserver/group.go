@@ -33,8 +33,8 @@ func (g *group) promoted(s *Server, keys []store.Key) {
 	r.survey(s.Host.Wall(), keys)
 }
 
-// demoted records what a deposed master loses when it replaces its data with the data of the new master: writes that it
-// received after it was deposed, and everything that the failover has lost.
+// demoted records what a deposed master loses when it replaces its data with that of the new master: writes that it
+// received after it was deposed, and everything that was lost in the failover.
 func (g *group) demoted(s *Server, keys []store.Key) {
 	r := &s.records
 	r.data.Begin(s.Host.Wall())

@@ -17,19 +17,18 @@ func mayBlock(name string, args []string) bool {
 	return slices.Contains(blocking, name)
 }
 
-// theRuns lists commands that would change what the run has set up, or whose effects the run cannot track.
+// theRuns lists commands that would change the run's setup, or whose effects the run cannot track.
 var theRuns = []string{"shutdown", "bgrewriteaof", "save", "bgsave", "debug", "module", "failover", "sync", "psync",
 	"replconf", "monitor", "swapdb", "move", "migrate", "cluster"}
 
-// theRunsSubcommands lists, for some commands, the subcommands that would change what the run has set up, or whose
-// effects the run cannot track.
+// theRunsSubcommands lists such subcommands of some commands.
 var theRunsSubcommands = map[string][]string{
 	"config": {"set", "rewrite", "resetstat"},
 	"acl":    {"setuser", "deluser", "load", "save"},
 	"client": {"pause", "unpause", "reply", "kill"},
 }
 
-// refusal returns the error reply to a command that must not reach the server, or "" if the command is allowed.
+// refusal returns an error reply if a command must not reach the server, and "" if the command is allowed.
 func (s *Server) refusal(name string, args []string) string {
 	sub := ""
 	db := func(a string) bool { return strings.EqualFold(a, "db") }

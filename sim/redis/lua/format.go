@@ -73,7 +73,7 @@ func (e *Engine) formatOne(L *lua.LState, spec string, verb byte, arg int) strin
 	return ""
 }
 
-// checkText returns an argument, which must be a string or a number, as a string.
+// checkText checks that an argument is a string or a number, and returns it as a string.
 func checkText(L *lua.LState, arg int) string {
 	switch v := L.Get(arg).(type) {
 	case lua.LString:
