@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// delay is time that a fault may have cost a client. It is either a period or an amount of time. An amount is, for
-// example, how far a clock jumped or how much slower a link became. Periods that overlap count once. Amounts add up.
+// delay is time that a fault may have cost a client. It is either a period or an amount of time, such as how far a
+// clock jumped or how much slower a link became. Overlapping periods count once. Amounts add up.
 type delay struct {
 	fault    *trace.Fault
 	from, to history.Time
@@ -28,12 +28,12 @@ func spent(delays []delay) history.Time {
 	return sum
 }
 
-// mostBlamed is the largest number of faults that an explanation names as reasons why one client was late. If more
-// faults contributed, the explanation names those that cost the most time.
+// mostBlamed is the maximum number of faults that an explanation blames for one client's lateness. If more faults
+// contributed, the explanation names those that cost the most time.
 const mostBlamed = 8
 
 // enoughOf picks the delay without which a client would have been on time, given how late it was. If no single delay is
-// enough, it picks a small set of delays. It returns nil if the client would have been late even without any delay.
+// enough, it picks a small set of delays. It returns nil if the client would have been late without any delay.
 func enoughOf(late history.Time, delays []delay) []*trace.Fault {
 	delays = slices.DeleteFunc(delays, func(d delay) bool { return d.length() == 0 })
 	all := spent(delays)
@@ -42,7 +42,7 @@ func enoughOf(late history.Time, delays []delay) []*trace.Fault {
 	}
 	var faults []*trace.Fault
 	for len(faults) < mostBlamed && (len(faults) == 0 || all-spent(delays) < late) {
-		// the delay whose removal saves the most time; if several save the same, the longest
+		// the delay whose removal saves the most time; if there are several, the longest of these
 		saves, first := saved(delays), 0
 		for i := range delays {
 			if saves[i] > saves[first] || saves[i] == saves[first] && delays[i].length() > delays[first].length() {
@@ -54,8 +54,8 @@ func enoughOf(late history.Time, delays []delay) []*trace.Fault {
 	return faults
 }
 
-// saved returns, for each delay, how much time the client would save without that delay: the amount of the delay, plus
-// the part of its period that no other delay covers.
+// saved returns, for each delay, how much time the client would save without it: the delay's amount, plus the part of
+// its period that no other delay covers.
 func saved(delays []delay) []history.Time {
 	type bound struct {
 		at    history.Time

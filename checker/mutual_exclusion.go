@@ -19,13 +19,13 @@ func init() {
 }
 
 // mutualExclusion judges what users rely on: critical sections of one lock never overlap, unless they are shared. A
-// semaphore must never have more sections open at once than permits. Two judges decide this law (see Judges).
+// semaphore never has more open sections than permits. Two judges decide this law (see Judges).
 //
 // A process may have died unnoticed, at an unknown time after it was last known to be alive. The law is violated only
 // if it is violated for every possible time of death. If it is violated for only some of these times, it is undecided.
 //
-// The law needs acquires and their ends. It counts as exercised once a lock had two sections, or one section and
-// another acquire. For a semaphore, there must be one acquire more than permits.
+// To judge the law, the history must contain acquires and their ends. The law counts as exercised once a lock had two
+// sections, or one section and another acquire. For a semaphore, there must be one acquire more than permits.
 func (t *judge) mutualExclusion(f *Finding) {
 	sections, exercised := 0, false
 	for i := range t.Locks {
@@ -66,10 +66,10 @@ func (t *judge) mutualExclusion(f *Finding) {
 	}
 }
 
-// unseenEnd explains why it is not known whether two sections overlapped: a process died inside one of them, and its
+// unseenEnd explains why it is unknown whether two sections overlapped: a process died inside one of them, and its
 // death was noticed only later. It is called if no sections certainly overlapped. It returns "" if no section can have
-// lasted long enough to overlap another. It also returns "" if clocks are inexact, since the clock error covers this
-// case.
+// lasted long enough to overlap another. It also returns "" if the clocks are inexact, since the clock error covers
+// this case.
 func (t *judge) unseenEnd() string {
 	if t.History.Header.ClockError > 0 || !t.EndsUnseen() {
 		return ""
@@ -99,8 +99,7 @@ func (t *judge) unseenEnd() string {
 	return ""
 }
 
-// leasesUnknown reports whether the history does not contain enough to tell whether the leases of two clashing sections
-// overlap.
+// leasesUnknown reports whether the history leaves open whether the leases of two clashing sections overlap.
 func (t *judge) leasesUnknown(c *clash) bool {
 	members := c.members()
 	for i, s := range members {
@@ -117,8 +116,8 @@ func (t *judge) leasesUnknown(c *clash) bool {
 }
 
 // insideTogether reports critical sections that overlap: two sections or, for a semaphore, one more than there are
-// permits. If the leases overlap as well, the cause is the reason why they overlap. Otherwise the cause is the reason
-// why a holder stayed inside after its lease had ended.
+// permits. If the leases overlap as well, the cause says why they do. Otherwise it says why a holder stayed inside
+// after its lease had ended.
 func (t *judge) insideTogether(f *Finding, c *clash) {
 	report := func(cause Cause) *Finding {
 		b := t.breach(f, cause, c.then.At, t.Locks[c.lock].Name, t.holdersOf(c)...)
@@ -199,7 +198,7 @@ func (t *judge) holdersOf(c *clash) []history.Process {
 	return all
 }
 
-// gaveUp reports whether a request of the holder had deleted the holder's own key before the given position.
+// gaveUp reports whether, before the given position, a request of the holder deleted the holder's own key.
 func (t *judge) gaveUp(grant int32, left int) bool {
 	g := &t.Grants[grant]
 	return slices.ContainsFunc(t.Keys, func(at int32) bool {
@@ -210,7 +209,7 @@ func (t *judge) gaveUp(grant int32, left int) bool {
 }
 
 // outlived returns the holder whose lease had already ended when the critical sections began to overlap, and the time
-// at which that lease ended. If no lease had ended, it returns the client that entered first.
+// at which that lease ended. If no lease had ended by then, it returns the client that entered first.
 func (t *judge) outlived(c *clash) (holder trace.Span, end int64) {
 	met := int64(t.Time(c.then.At))
 	for _, holder := range c.members() {
@@ -229,8 +228,8 @@ func (t *judge) outlived(c *clash) (holder trace.Span, end int64) {
 	return c.first, met // the lease ended at the moment when the other client entered
 }
 
-// leaseClash finds the first overlapping leases among the grants of a clash. It considers only leases that were
-// recorded before the sections overlapped, since a later one cannot be the reason for the overlap.
+// leaseClash finds the first overlapping leases of a clash's grants. It considers only leases that were recorded before
+// the sections overlapped, since later ones cannot have caused the overlap.
 func (t *judge) leaseClash(c *clash) (clash, bool) {
 	members := c.members()
 	of := func(grant int32) bool {

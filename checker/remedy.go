@@ -9,10 +9,10 @@ import (
 
 // Advice that is given for several causes.
 const (
-	// leaseOfKubernetes is the rule for the lease duration under which two leaders never overlap.
+	// leaseOfKubernetes is the rule for choosing a lease duration so that two leaders never overlap.
 	leaseOfKubernetes = "Make the lease duration longer than the sum of the renew deadline, " +
 		"the retry period and the timeout of a request, by as much as the fastest clock gains on the slowest."
-	// undoTry and findNode are advice for a client whose own earlier request set the key that it now waits for.
+	// undoTry and findNode are advice for a client that waits for a key that its own earlier request set.
 	undoTry = "After an acquire that failed, undo what it may have done before asking again: " +
 		"delete its key, or the hold that it counted."
 	findNode = "After a connection broke, look for an existing node of the same client before creating another: " +
@@ -48,8 +48,8 @@ const (
 		"and make the lease far longer than the timeout: these requests are slow even without faults."
 )
 
-// tokens lists the advice on how to give a later grant a higher fencing token than an earlier one. The advice applies
-// only if the given condition is true.
+// tokens lists the advice on how to give each grant a higher fencing token than earlier grants. It applies only if the
+// given condition is true.
 func tokens(when func(*situation) bool) []advice {
 	lost := func(s *situation) bool { return len(s.forgot) > 0 }
 	kept := func(s *situation) bool {
@@ -77,7 +77,7 @@ func tokens(when func(*situation) bool) []advice {
 			"leaseTransitions counts changes of the holder, not terms."))
 }
 
-// guards is the advice that comes last for every cause that can damage the data.
+// guards is the advice that ends the list for every cause that can damage the data.
 var guards = []advice{
 	{text: "Stop working as soon as the client learns that the lock is lost.", unless: history.StopWhenLost,
 		when: isTold},
@@ -169,7 +169,7 @@ var remedies = map[CauseKind][]advice{
 			{text: moreAllowance, given: history.DriftAllowance,
 				only: anyRedis, when: all(counted, against(history.PacesClock), not(isShortened))},
 		},
-		// the longer a clock drifts, the larger the errors of deadlines and of measured durations become
+		// the longer a clock drifts, the larger the errors of deadlines and of measured durations
 		together(
 			advice{text: pxNotPXAT, unless: history.RelativeExpiry, only: anyRedis, when: driftingDeadline},
 			advice{text: anAllowance, unless: history.DriftAllowance, only: anyRedis, when: driftingDeadline},
@@ -506,14 +506,14 @@ var remedies = map[CauseKind][]advice{
 	},
 }
 
-// onlyMember is the advice for a cluster with a single member that has lost its disk. Its tokens start again at the
-// beginning, so they do not guard the data.
+// onlyMember is the advice for a cluster with a single member that has lost its disk. The cluster's tokens start over,
+// so they do not guard the data.
 var onlyMember = []advice{
 	{text: "Run three members: the others still have what one of them loses."},
 	{text: "Restart a crashed server only after the longest TTL has passed.",
 		when: func(s *situation) bool { return s.cause.Kind == LostInCrash }},
 }
 
-// takenByWhat is the advice for locks that a server refuses to grant although it has no key of the lock.
+// takenByWhat is the advice for locks that a server refuses to grant although it has no key for them.
 var takenByWhat = advice{text: "Find out what else keeps the lock taken, since no server had its key: " +
 	"another key, or a subscription. It must end with the lease of its holder, too.", when: isTurnedAway}

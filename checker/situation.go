@@ -23,10 +23,10 @@ type situation struct {
 	forgot    []*trace.Fault // if confused: the faults that lost the token counter
 }
 
-// facts are what a law has found out about a violation, in addition to its cause.
+// facts are what a law has learned about a violation besides its cause.
 type facts struct {
 	waiting
-	// unanswered is set if the client of a release gave up waiting for the server's answer.
+	// unanswered is set if the client gave up waiting for the server to answer its release.
 	unanswered bool
 
 	// far is set if the servers seem to be far away: in the whole history, no request took effect within a sixth of the
@@ -59,7 +59,7 @@ type facts struct {
 	elected   bool         // the masters of a Redis Cluster elected the replica that lacked the key
 	reborn    bool         // the replica that lacked the key had been restarted since the key was set
 	lapsed    bool         // the key was removed because another key, which shows that its holder is alive, had expired
-	// the lease has no stated end and lasted longer than its key, because the holder was not told on time
+	// the lease has no stated end, and outlasted its key because the holder was not told in time
 	untold bool
 	told   bool // the holder was told that it had lost the lock before another client entered
 }
@@ -96,7 +96,7 @@ func (s *situation) names(match func(*trace.Fault) bool) bool {
 	return slices.ContainsFunc(s.faults, match)
 }
 
-// against returns a condition for advice that helps only against faults with one of the given effects.
+// against returns a condition for advice that helps only against faults that have one of the given effects.
 func against(effects ...history.Effect) func(*situation) bool {
 	return func(s *situation) bool {
 		return s.names(func(f *trace.Fault) bool { return slices.Contains(effects, f.Does) })
@@ -112,8 +112,8 @@ func strikesServer(s *situation) bool {
 	})
 }
 
-// unlessAgainst returns a condition for advice that does not help if the explanation names only faults with the given
-// effects.
+// unlessAgainst returns a condition for advice that is useless if all faults that the explanation names have one of the
+// given effects.
 func unlessAgainst(effects ...history.Effect) func(*situation) bool {
 	return func(s *situation) bool {
 		return len(s.faults) == 0 || s.names(func(f *trace.Fault) bool { return !slices.Contains(effects, f.Does) })
@@ -128,12 +128,12 @@ func serverSet(s *situation) bool {
 }
 
 // oldPlaces is a condition for advice that helps if clients keep their places in a queue for too long. Such advice does
-// not help a client whose grant did not arrive. Nor does it help if a fault has set back a server's clock, which makes
-// every place last longer.
+// not help a client whose grant did not arrive. Nor does it help if a fault set back a server's clock, which prolongs
+// every place.
 func oldPlaces(s *situation) bool { return !s.ungranted && !serverSet(s) }
 
-// leavesPlaces reports whether two things are known: the lock keeps its waiters in a queue, and a client that gives up
-// leaves its place in the queue behind.
+// leavesPlaces reports whether the lock is known to keep its waiters in a queue, where a client that gives up leaves
+// its place behind.
 func leavesPlaces(s *situation) bool {
 	return s.Order != (history.Order{}) && s.StatesMeasures() && !s.MayApply(history.LeftPlaces)
 }
@@ -182,15 +182,15 @@ func replicates(s *situation) bool { return len(s.Groups) > 0 }
 
 // hasLooked reports whether a request examined the value of another client's key and removed the key nevertheless. It
 // returns false if the request mistook the key for its own, because the two clients share a value or because it
-// compared only a part of the value.
+// compared only part of the value.
 func hasLooked(s *situation) bool {
 	return s.looked && !s.oneClient && !partly(s) && s.MayApply(history.OwnerCheck) && s.MayApply(history.OwnValue)
 }
 
 func partly(s *situation) bool { return s.Shows(history.PartOfOwner) }
 
-// stopsRenewing reports whether the first release ends the renewal, although an owner that has acquired the lock
-// several times still holds it.
+// stopsRenewing reports whether the first release ends the renewal, although the owner has acquired the lock several
+// times and still holds it.
 func stopsRenewing(s *situation) bool { return s.Shows(history.RenewalStops) }
 
 func isExtended(s *situation) bool     { return s.extends }
@@ -229,12 +229,11 @@ func isSplit(s *situation) bool        { return s.split }
 // fences reports whether the resource compares tokens.
 func fences(s *situation) bool { return s.Applies(history.Fencing) }
 
-// counted reports whether the holder relied on a wrong end of its lease. It returns false if the holder extended a key
-// that had already expired, or if the lease has no stated end.
+// counted reports whether the holder was wrong about the end of its lease. It returns false if the holder extended a
+// key that had already expired, or if the lease has no stated end.
 func counted(s *situation) bool { return s.cause.Detail == "" && !s.untold }
 
-// driftingDeadline reports whether the validity was miscounted because a clock had already been drifting when the lease
-// began.
+// driftingDeadline reports whether the validity was wrong because a clock was already drifting when the lease began.
 func driftingDeadline(s *situation) bool {
 	return counted(s) && s.offset && against(history.PacesClock)(s)
 }
@@ -248,37 +247,36 @@ func serversExpire(s *situation) bool { return !s.Service.Kind().ClientsExpire }
 func isUntold(s *situation) bool { return s.untold }
 func isTold(s *situation) bool   { return s.told }
 
-// isUnanswered reports whether the client of a release gave up waiting for the server's answer. It returns false if it
-// is not known how long a client waits.
+// isUnanswered reports whether the client gave up waiting for the server to answer its release. It returns false if it
+// is unknown how long a client waits.
 func isUnanswered(s *situation) bool {
 	return s.unanswered && s.StatesMeasures() && !s.Unsure(history.ShortTimeout)
 }
 
-// isUncounted reports whether the holder relied on a wrong end of its lease for a reason other than a clock.
+// isUncounted reports whether the holder was wrong about the end of its lease for a reason other than a clock.
 func isUncounted(s *situation) bool {
 	return counted(s) && !s.shortened && unlessAgainst(history.SetsClock, history.PacesClock)(s)
 }
 
-// byExtension reports whether the key was extended by a request for an extension. A request that gives an expiry to a
+// byExtension reports whether the key was extended by a request for an extension. A request that adds an expiry to a
 // key that was set without one does not count.
 func byExtension(s *situation) bool {
 	return s.extending || s.MayApply(history.Expiry) || !s.StatesMeasures()
 }
 
-// isSingle reports whether the lock is known to be on one server, replicated or not.
+// isSingle reports whether the lock is known to be on a single server, with or without replicas.
 func isSingle(s *situation) bool {
 	k := s.Service.Kind()
 	return s.Service != "" && !k.OneLog && !k.Majority
 }
 
-// sleepsOn reports whether it is known that a waiter does nothing until it gets a message, and a fault may have lost
-// that message.
+// sleepsOn reports whether a waiter is known to do nothing until it gets a message that a fault may have lost.
 func sleepsOn(s *situation) bool {
 	return isSingle(s) && s.struck && s.StatesMeasures() && !s.MayApply(history.LooksAgain)
 }
 
-// isSlow reports whether requests take too long. It is true if that is known, or if it is possible and nothing else
-// explains why no client gets the lock.
+// isSlow reports whether requests take too long. It returns true if that is known, or if it is possible and nothing
+// else explains why no client gets the lock.
 func isSlow(s *situation) bool {
 	split := s.Service.Kind().Majority && contended(s)
 	counting := s.Service.Kind().ClientsExpire && (s.hasty || !s.Applies(history.SeenLease))
@@ -288,13 +286,13 @@ func isSlow(s *situation) bool {
 		!s.Applies(history.WaitForReplicas)
 }
 
-// isSharedMember reports whether an attempt overwrote the member of another attempt, in a lock whose attempts are known
-// not to have their own values.
+// isSharedMember reports whether an attempt overwrote another attempt's member because the attempts are known to use
+// the same value.
 func isSharedMember(s *situation) bool {
 	return s.member && s.StatesMeasures() && !s.MayApply(history.OwnValue)
 }
 
-// keepsKey reports whether, as far as is known, no extension sets the key again.
+// keepsKey reports whether extensions leave the key in place instead of setting it again, as far as is known.
 func keepsKey(s *situation) bool {
 	return !s.extends || s.MayApply(history.KeptExtension) || !s.StatesMeasures()
 }

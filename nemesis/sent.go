@@ -37,9 +37,9 @@ func (s *Sent) Message(answer bool) Message {
 	return Message{Command: s.Command, Nth: s.Nth, Of: s.Client, To: s.Server, Answer: answer}
 }
 
-// Named rewrites a fault so that it identifies its message by content and not by number. sent lists the requests of a
-// run with that fault. ok is false if the fault does not identify a message by number, or if sent does not contain the
-// message.
+// Named rewrites a fault so that it identifies its message by content rather than by number. sent lists the requests of
+// a run with that fault. ok is false if the fault does not identify a message by number, or if sent does not contain
+// the message.
 func Named(f Fault, sent []Sent) (named Fault, ok bool) {
 	if f.Number == 0 {
 		return f, false
@@ -59,8 +59,8 @@ func Named(f Fault, sent []Sent) (named Fault, ok bool) {
 	return f, false
 }
 
-// Record returns a pointer to a list. Every request that clients send from now on, until the world is reset, is added
-// to the list, in the order in which the requests leave.
+// Record returns a list that grows with every request that a client sends, until the world is reset. The requests are
+// in the order in which they leave.
 func Record(w *sim.World) *[]Sent {
 	list := new([]Sent)
 	var places []int // positions in list, counted from 1, by the number of the request; 0 if the request is not in list

@@ -65,8 +65,7 @@ func (r *requestReader) script(text string) *script {
 	return s
 }
 
-// seeScript records what a command that calls a script shows about a lock. The command's first key must belong to a
-// lock.
+// seeScript records what a script call shows about a lock. The call's first key must belong to a lock.
 func (r *requestReader) seeScript(q request, command string, args []string) {
 	if len(args) < 3 {
 		return

@@ -9,7 +9,8 @@ import (
 
 // Attempt is one request for a lock, together with the hold that may result from it. Call its methods in the order of
 // the events: Acquiring, Extending and Releasing before the action, the other methods once its outcome is known. The
-// methods return no write errors, so that a service continues even if its record cannot be written; see Recorder.Err.
+// methods do not return write errors, so that a service keeps running even if its record cannot be written; see
+// Recorder.Err.
 type Attempt struct {
 	r      *Recorder
 	lock   history.Lock
@@ -43,16 +44,15 @@ func (r *Recorder) acquiring(lock history.Lock, shared bool) Attempt {
 // can be matched to attempts.
 func (a Attempt) Name() history.Attempt { return a.name }
 
-// Acquired records that the lock is held. Call it before the work under the lock begins. The argument until is the end
-// of the validity that the library reports, or the zero Time if it reports none. The argument token is the fencing
-// token, or 0 if there is none. The argument counted lists the servers whose grants the library counted, if it reports
-// a validity and they are known.
+// Acquired records that the lock is held. Call it before the work under the lock begins. until is the end of the
+// validity that the library reports, or the zero Time if it reports none. token is the fencing token, or 0 if there is
+// none. If the library reports a validity, counted lists the servers whose grants it counted, as far as they are known.
 func (a Attempt) Acquired(until time.Time, token history.Token, counted ...history.Process) {
 	a.record(history.Acquire, history.OK, until, token, counted...)
 }
 
-// NotAcquired records that the lock is not held (history.Fail), or that it may be held (history.Info), as after a
-// timeout.
+// NotAcquired records that the lock is not held (history.Fail), or that it may be held (history.Info), for example
+// after a timeout.
 func (a Attempt) NotAcquired(outcome history.Type) {
 	a.record(history.Acquire, outcome, time.Time{}, 0)
 }
@@ -65,8 +65,8 @@ func (a Attempt) Extending() Attempt {
 	return a
 }
 
-// Extended records that the lock was extended. The extension is valid until the given time. The argument counted lists
-// the servers that granted the extension. Call Extended on the result of Extending.
+// Extended records that the lock was extended. The extension is valid until the given time. counted lists the servers
+// that granted it. Call Extended on the result of Extending.
 func (a Attempt) Extended(until time.Time, counted ...history.Process) {
 	a.record(history.Extend, history.OK, until, 0, counted...)
 }

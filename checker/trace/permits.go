@@ -2,13 +2,12 @@ package trace
 
 import "slices"
 
-// Permits returns how many clients may hold a lock of the history at the same time. It is 1 unless the locks are
-// semaphores.
+// Permits returns how many clients may hold a lock at the same time. It is 1 unless the locks are semaphores.
 func (t *Trace) Permits() int { return max(1, t.History.Header.Permits) }
 
 // Crowds returns the groups of spans that violate mutual exclusion for a lock with the given number of permits. A group
-// has one span more than there are permits. Its spans belong to different grants and all clash with one another.
-// Intervals that all overlap one another have an instant in common, so all these holders held the lock at once.
+// has one span more than there are permits. Its spans belong to different grants, and any two of them clash. Intervals
+// that pairwise overlap have an instant in common, so all these holders held the lock at once.
 //
 // Each group is a list of ascending indexes. The groups are sorted by their last span. The parameter most limits the
 // number of groups. With one permit, each pair that clashes is a group. With several permits, there are too many groups
@@ -64,9 +63,9 @@ func clashing(spans []Span, candidates []int, target int) (all []int) {
 	return all
 }
 
-// crowd chooses n spans that all clash with one another, and returns their indexes. It chooses only from the spans at
-// the indexes in candidates. It prefers earlier spans: it skips a span only if too few of the later spans clash with
-// it. If there are no n spans that all clash, it returns nil.
+// crowd chooses n spans, any two of which clash, from the spans at the indexes in candidates. It returns their indexes,
+// or nil if there are no such spans. It prefers earlier spans: it skips a span only if too few of the later spans clash
+// with it.
 func (v *interval) crowd(spans []Span, candidates []int, n int) (chosen []int) {
 	for len(chosen) < n && len(chosen)+len(candidates) >= n {
 		i := candidates[0]
@@ -82,8 +81,8 @@ func (v *interval) crowd(spans []Span, candidates []int, n int) (chosen []int) {
 	return chosen
 }
 
-// deepest returns the size of the largest group of spans that all clash with one another. It considers only the spans
-// at the indexes in candidates. It uses the same method as anyCrowd.
+// deepest returns the size of the largest group in which any two spans clash. It considers only the spans at the
+// indexes in candidates. It uses the same method as anyCrowd.
 func (v *interval) deepest(spans []Span, candidates []int) (most int) {
 	sorted := slices.Clone(candidates)
 	slices.SortFunc(sorted, func(i, j int) int { return byStart(spans[i], spans[j]) })

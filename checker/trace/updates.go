@@ -19,9 +19,9 @@ type pairing struct {
 }
 
 // Updates returns, for each lock, the read-modify-writes as the clients saw them. Each consists of a read that returned
-// and a write that was confirmed or whose outcome is unknown. A write that the client saw fail does not count. Nor does
-// a write that the resource refused, even if the client got a confirmation: the resource confirms a repeated operation
-// without applying it again.
+// and a write that was confirmed or whose outcome is unknown. A write that failed for the client does not count. Nor
+// does a write that the resource refused, even if the client got a confirmation: the resource confirms a repeated
+// operation without applying it again.
 func (t *Trace) Updates() [][]linear.Update {
 	u := &t.pairs
 	u.reset(len(t.Locks))
@@ -92,8 +92,8 @@ func (p *pairing) readEvent(i int, e *history.Event) {
 	}
 }
 
-// writeEvent records a write. If the write was computed from a value that nobody in the history wrote, it counts as
-// blind, because it depends on nothing in the history.
+// writeEvent records a write. A write that was computed from a value from outside the history counts as blind, because
+// it depends on no other update.
 func (t *Trace) writeEvent(p *pairing, i int, e *history.Event) {
 	list := &t.pairs.lists[p.lock]
 	if e.Type == history.Invoke {
@@ -118,14 +118,14 @@ func (t *Trace) writeEvent(p *pairing, i int, e *history.Event) {
 		up.Optional, up.Return = false, int64(i)
 		p.value, p.from = up.Written, i // the next update begins here, since others may write in between
 	case history.Fail:
-		// no matter where porcupine places the update in the order, it has no effect
+		// the update has no effect, wherever porcupine places it in the order
 		up.Blind, up.Optional, up.Written = false, true, up.Read
 	case history.Info:
 		p.read = false // it is unknown whether that write took effect
 	}
 }
 
-// refused removes the effect of an update, because the resource refused its write.
+// refused cancels the effect of an update because the resource refused its write.
 func (u *pairs) refused(p *pairing) {
 	up := &u.lists[p.lock][p.write]
 	up.Blind, up.Optional, up.Written, up.Return = false, true, up.Read, linear.Forever

@@ -11,7 +11,7 @@ import (
 )
 
 // printable is a writer of text for people. It replaces characters that a terminal would interpret as commands with
-// escapes such as \u001b, from which JSON parsers restore the character. Input is checked where it is read; this writer
+// escapes such as \u001b, from which JSON parsers restore the character. Input is checked where it is read. This writer
 // covers text that is not checked, such as names in error messages of the file system. If the terminal shows colors,
 // the escape sequences for text styles pass unchanged.
 type printable struct {
@@ -23,8 +23,8 @@ type printable struct {
 // ForPeople returns a writer of text for people, which writes to a terminal or a file.
 func ForPeople(w io.Writer) io.Writer { return &printable{to: w, styles: screenOf(w).color} }
 
-// Write writes all of p. It returns errors of the underlying writer, except the error that says that the reader of a
-// pipe has exited.
+// Write writes all of p. It returns errors of the underlying writer, except the one that reports that a pipe's reader
+// has exited.
 func (w *printable) Write(p []byte) (int, error) {
 	text := append(w.begun, p...)
 	w.begun = nil

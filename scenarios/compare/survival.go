@@ -35,8 +35,8 @@ func (r *Report) survivalTable() document.Table {
 	return t
 }
 
-// marks returns a mark for each combination of a trouble and a law. If the lock was not run under a trouble, there is
-// one mark for this trouble instead. Only the law that decides survival has a colored mark.
+// marks returns a mark for each combination of a trouble and a law. For a trouble under which the lock was not run,
+// there is a single mark instead. Only the law that decides survival has a colored mark.
 func (r *Report) marks(l *Lock, fencing bool) (all []document.Cell) {
 	for _, trouble := range r.Troubles {
 		i := slices.IndexFunc(l.Survival, func(s Survival) bool {
@@ -71,7 +71,7 @@ func (s *Survival) tone() document.Tone {
 	return document.Open
 }
 
-// inWords says in how many runs a law held, was broken, and so on.
+// inWords says in how many runs a law held, was broken, was undecided, and so on.
 func inWords(c campaign.Counts) string {
 	var all []string
 	for _, of := range []struct {
@@ -125,7 +125,7 @@ func (r *Report) absent() (all document.Facts) {
 	return all
 }
 
-// uneven returns the outcomes that differ from seed to seed or are undecided, with their counts.
+// uneven returns the outcomes that differ between seeds or are undecided, with their counts.
 func (r *Report) uneven() (all document.Facts) {
 	for i := range r.Locks {
 		for k := range r.Locks[i].Survival {

@@ -55,7 +55,7 @@ func (b *Board) Document() *document.Document {
 		Body: append(body, sections...)}
 }
 
-// oneLine returns text as a single line, without the line breaks of the source.
+// oneLine joins the lines of a text into one.
 func oneLine(words string) string { return strings.Join(strings.Fields(words), " ") }
 
 // section returns the section about a scoreboard row (a library in one configuration).
@@ -100,7 +100,7 @@ func (e *entry) blocks(f *Finding) []document.Block {
 		document.Command(e.replay(f))}, e.onReal(f.Law, f.Cause, path.Join(f.Folder, search.ScenarioFile))...)
 }
 
-// onReal returns the blocks that say whether a violation also occurred on a real server. There are none if nobody
+// onReal returns the blocks that say whether a violation also occurred on a real server. There are none if this was not
 // tried.
 func (e *entry) onReal(law checker.Law, cause, file string) []document.Block {
 	r := e.real(law, cause)
@@ -110,8 +110,7 @@ func (e *entry) onReal(law checker.Law, cause, file string) []document.Block {
 	return []document.Block{document.Paragraph{Words: oneLine(r.words())}, document.Command(e.live(file))}
 }
 
-// calls lists, for each family of faults, how close the runs of a scoreboard row came to breaking the laws that none of
-// them broke.
+// calls lists, for each family of faults, how close the row's runs came to breaking the laws that none of them broke.
 func (e *entry) calls() (all document.Facts) {
 	for _, o := range e.result.Outcomes {
 		for _, c := range o.Closest {

@@ -17,16 +17,16 @@ type Drawn struct {
 	Undecided int              `json:"undecided"` // number of runs in which some law was undecided
 	Empty     int              `json:"empty"`     // number of runs without faults, or with only excluded ones
 	Faults    []campaign.Fault `json:"faults"`    // in the order of nemesis.Kinds
-	// Differing counts the blocks of plans in which the search stopped using earlier runs as guides, because a repeated
-	// run had a different result (see Guides).
+	// Differing counts the blocks of plans in which the search stopped using earlier runs as guides, because repeating
+	// a run gave a different result (see Guides).
 	Differing Differing `json:"differing"`
 	Closest   Closest   `json:"closest"`
 
 	plans map[uint64]nemesis.Plan // guided plans of the findings that this process has made, by seed
 }
 
-// Differing counts the blocks of seeds in which a run had a different result when it was repeated. Runs are repeated
-// before their plans are varied.
+// Differing counts the blocks of seeds in which repeating a run gave a different result. Runs are repeated before their
+// plans are varied.
 type Differing struct {
 	Blocks int    `json:"blocks"`
 	First  uint64 `json:"first"` // the lowest seed of a run with a different result
@@ -143,8 +143,8 @@ func (d *Drawn) add(part *Drawn) {
 	d.Closest.Add(part.Closest)
 }
 
-// keep stores the plan of each finding's first seed. Otherwise, to draw a guided plan again, the search would have to
-// repeat all earlier runs of the plan's block.
+// keep stores the plan of each finding's first seed. Drawing a guided plan again would require repeating all earlier
+// runs of the plan's block.
 func (r *Result) keep(plans map[uint64]nemesis.Plan) {
 	before := r.plans
 	r.plans = nil
@@ -160,7 +160,8 @@ func (r *Result) keep(plans map[uint64]nemesis.Plan) {
 	}
 }
 
-// PlanOf returns the plan of a finding. If another process made the finding, PlanOf uses plans to draw the plan again.
+// PlanOf returns the plan of a finding. If the finding comes from another process, PlanOf draws the plan again with
+// plans.
 func (d *Drawn) PlanOf(f campaign.Finding, plans *Plans) nemesis.Plan {
 	if plan, known := d.plans[f.First]; known {
 		return plan

@@ -19,7 +19,7 @@ const (
 	StruckInVain
 )
 
-// String returns the reason in words that can follow the text of the fault. It returns "" for Active.
+// String returns the reason as words that can follow the text of the fault. It returns "" for Active.
 func (i Idle) String() string {
 	return [...]string{Active: "", NeverStruck: "never struck",
 		StruckInVain: "struck while no affected client held or asked for a lock"}[i]
@@ -48,12 +48,12 @@ func (r *Run) plan() document.Plan {
 	return lines
 }
 
-// mostAsked is the maximum number of kinds of requests that are listed for a fault whose message was never sent. The
-// listed requests are those that the client sent instead.
+// mostAsked is the maximum number of kinds of requests that are listed for a fault whose message was never sent. These
+// are requests that the client sent instead.
 const mostAsked = 8
 
-// asked says what a client sent instead of the message that a fault names, if the fault never struck because that
-// message was never sent. Otherwise it returns "".
+// asked applies to a fault that never struck because the message that it names was never sent. It says what the client
+// sent instead. For other faults, it returns "".
 func (r *Run) asked(line string) string {
 	for i := range r.Missed {
 		if m := &r.Missed[i]; m.Line == line {
@@ -87,8 +87,8 @@ func (r *Run) idle() string {
 	return IdleFaults(n[NeverStruck], n[StruckInVain], len(r.Plan))
 }
 
-// IdleFaults says how many of the faults never struck, in one run or in any of several runs. It also says how many
-// struck only while no affected client held or requested a lock. It returns "" if there are none.
+// IdleFaults says how many of the faults never struck, in one run or in any of several runs, and how many struck only
+// while no affected client held or requested a lock. It returns "" if there are none of either kind.
 func IdleFaults(never, vain, of int) string {
 	var words []string
 	for _, idle := range []struct {

@@ -18,7 +18,7 @@ type permission struct {
 // everybody is the access list that gives all clients all permissions.
 var everybody = []permission{{jute.All, "world", "anyone"}}
 
-// entries returns the access list to show in a reply.
+// entries returns the access list for a reply.
 func (n *znode) entries() []permission {
 	if n.acl == nil {
 		return everybody
@@ -86,7 +86,7 @@ func digestOf(id string) bool {
 	return strings.Count(strings.TrimRight(id, ":"), ":") == 1
 }
 
-// identity returns the identity "user:digest" that a client proves with a given "user:password"
+// identity returns the identity "user:digest" of a client that gives the name and password "user:password"
 // (DigestAuthenticationProvider).
 func identity(given string) string {
 	user, _, _ := strings.Cut(given, ":")

@@ -79,7 +79,7 @@ func (s segment) valueAt(now int64) int64 {
 }
 
 // NewShim prepares the shim, a library for changing clocks, for the processes of a daemon. All these processes use the
-// same control file, because a machine's clock continues when a process ends.
+// same control file, because a machine's clock keeps running when a process ends.
 func NewShim(library, folder string, o *Origin) (*Shim, error) {
 	s := &Shim{library: library, path: filepath.Join(folder, "shim"), origin: o}
 	f, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -107,8 +107,8 @@ func (s *Shim) write(field int, values ...int64) error {
 	return err
 }
 
-// farOff is the maximum accepted difference between the wall clock of the process and that of its simulated server. It
-// applies if no library is loaded that changes the clock of the process.
+// farOff is the maximum accepted difference between the wall clock of a process and that of its simulated server. It
+// applies if no library has been loaded to change the process's clock.
 const farOff = time.Second
 
 // SetClocks sets the clocks of the process to the clocks of its simulated server.
@@ -134,7 +134,7 @@ func (s *Shim) SetClocks(h sim.Host) error {
 		s.write(fieldBase, now, s.segment.mono, h.Wall(), ppm), s.write(fieldVersion, s.version))
 }
 
-// begin prepares the control file for a new process. Nothing counts as synced in the new process.
+// begin prepares the control file for a new process, in which nothing counts as synced yet.
 func (s *Shim) begin() error {
 	if s == nil {
 		return nil
@@ -160,7 +160,7 @@ func (s *Shim) synced() (inode uint64, bytes int64, err error) {
 }
 
 // Origin is the time on the machine's monotonic clock at which the world started. The world's time is never ahead of
-// the machine's time. Therefore, the smallest difference between the two that was observed so far is the best estimate.
+// the machine's. Therefore, the best estimate is the smallest difference between the two observed so far.
 type Origin struct {
 	mu    sync.Mutex
 	known bool

@@ -10,12 +10,11 @@ type look struct {
 	absent       bool
 }
 
-// Command is called when a command begins. check is what the command checks before it changes its key, or
-// CheckNotRecorded if this is not to be recorded.
+// Command begins a command. check is what the command checks before it changes its key, or CheckNotRecorded if that
+// must not be recorded.
 func (d *Data) Command(check history.Check) { d.check = check }
 
-// Depends records that the current command also makes the given check before its change. It is called for a check that
-// depends on the command's arguments.
+// Depends adds a check that the current command makes before its change because of its arguments.
 func (d *Data) Depends(check history.Check) { d.check = max(d.check, check) }
 
 // Look records that the current script or transaction has read or watches a key or member. Later commands of the script
@@ -33,12 +32,11 @@ func (d *Data) Look(name, member string, check history.Check) {
 // Looks returns the number of recorded looks (see look).
 func (d *Data) Looks() int { return len(d.looks) }
 
-// Forget drops all recorded looks except the first n.
+// Forget keeps only the first n recorded looks.
 func (d *Data) Forget(n int) { d.looks = d.looks[:n] }
 
-// checked returns what a request has checked before it changes a key or a member. attempt is the attempt to which the
-// request belongs, and owner is the owner of the key or member. If the request has looked at another member of the same
-// owner, this counts too.
+// checked returns what a request has checked before it changes a key or a member. attempt is the request's attempt, and
+// owner is the owner of the key or member. A look at another member of the same owner counts too.
 func (d *Data) checked(attempt history.Attempt, name, member string, owner history.Attempt) history.Check {
 	c := d.check
 	if c == history.CheckNotRecorded || attempt == "" {

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// All changes to the data are made by the few functions below. This ensures that each change has its record and its log
-// entry, and that transactions that watch the key are notified.
+// All changes to the data are made by the few functions below. This ensures that each change is recorded and logged,
+// and that transactions that watch the key are notified.
 
 // timeUntil returns the time from now until end (both in ns), or zero if end has passed.
 func timeUntil(end, now int64) time.Duration { return time.Duration(max(end-now, 0)) }
@@ -106,7 +106,7 @@ func (d *Data) Overdue(name string, when int64) {
 	d.Remove(name, history.Expired, "")
 }
 
-// Flush removes all data because a client or an operator has requested it.
+// Flush removes all data at the request of a client or an operator.
 func (d *Data) Flush(why history.Why) {
 	for _, name := range slices.Sorted(maps.Keys(d.keys)) {
 		d.recordGone(name, d.keys[name], why, d.Attempt)
@@ -163,7 +163,7 @@ func (d *Data) recordSet(name, value string, k *Entry, previous history.Attempt)
 		Checked: d.checked(d.Attempt, name, "", previous), Value: value, Until: d.Until(k.When)})
 }
 
-// isSilent reports whether the node must not write records. Effects that are replayed have been recorded before, and a
+// isSilent reports whether the node must not write records. Replayed effects have already been recorded, and a
 // replica's changes are recorded by its master.
 func (d *Data) isSilent() bool { return d.Loading || d.node.Replica() }
 
@@ -175,7 +175,6 @@ func (d *Data) Record(e history.Event) {
 	d.write(&e)
 }
 
-// write records an event of a key.
 func (d *Data) write(e *history.Event) {
 	e.Type = history.OK
 	if e.By != "" {
