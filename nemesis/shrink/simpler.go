@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// measure says how complex a fault looks to a reader. The simpler of two faults has the smaller measure, compared
-// number by number from the left. Since no number is negative, repeated simplification always ends.
+// measure says how complex a fault looks to a reader. The simpler of two faults has the smaller measure. Measures are
+// compared number by number from the left. Since no number is negative, repeated simplification always ends.
 type measure [16]int64
 
 func measureOf(f *nemesis.Fault) measure {
@@ -45,8 +45,8 @@ func flag(b bool) int64 {
 }
 
 // class ranks triggers, the simplest first. The start of the run is the simplest, because the line need not mention it.
-// A named point of the protocol shows why the fault strikes at that moment, and so does a message that is identified by
-// its content. A time does not show why.
+// A named point of the protocol, or a message that is identified by its content, shows why the fault strikes at that
+// moment. A time does not.
 func class(t *nemesis.Trigger) int64 {
 	switch {
 	case t.Point != "":
@@ -65,7 +65,7 @@ var familiarPoints = [...]sim.Point{
 	sim.BeforeExpire, sim.BeforeWait, sim.QuorumReached, sim.ValidityChecked, sim.ClockRead, sim.OwnerCompared,
 }
 
-// turned reports whether the fault is a two-way cut whose text names the servers before the clients.
+// turned reports whether the fault is a two-way cut that names the servers before the clients.
 func turned(f *nemesis.Fault) bool {
 	return len(f.Left) > 0 && !f.OneWay && !nemesis.IsClient(f.Left[0]) && nemesis.IsClient(f.Right[0])
 }
@@ -87,17 +87,17 @@ func numbers(processes ...sim.ProcessID) int64 {
 	return sum
 }
 
-// Simpler returns faults to try in place of f, the simplest first. Each is valid for a run with the known processes and
-// simpler than f. The following make a fault simpler, the most important first:
+// Simpler returns faults to try in place of f, the simplest first. Each is simpler than f and valid for a run with the
+// known processes. The following make a fault simpler, the most important first:
 //
-//   - it destroys less data: not everything, but only unsynced writes, or nothing (the server is shut down);
-//   - it cuts off fewer processes, or cuts both directions; it has no end and no restart;
-//   - its trigger is simpler: the start of the run is the simplest; next is a point, especially a well-known one, at
-//     its first passing, by the client that the fault itself names; next is a message identified by its content; a
-//     time is the least simple;
-//   - times and durations are rounder, in the order of roughness: 1s, 2s, 5s, 500ms, 20s, 3s, 15s, 1.25s; drifts are
-//     rounder and weaker; messages and replies are earlier;
-//   - processes have lower numbers.
+//  - it destroys less data: not everything, but only unsynced writes, or nothing (the server is shut down);
+//  - it cuts off fewer processes, or cuts both directions; it has no end and no restart;
+//  - its trigger is simpler: the start of the run is the simplest; next is a point, especially a well-known one, the
+//    first time it is passed, by the client that the fault itself names; next is a message identified by its content;
+//    a time is the least simple;
+//  - times and durations are rounder, in the order of roughness: 1s, 2s, 5s, 500ms, 20s, 3s, 15s, 1.25s; drifts are
+//    rounder and weaker; messages and replies are earlier;
+//  - processes have lower numbers.
 //
 // f must be valid. Each of the returned faults differs from f in only one respect, so the list is short. To simplify
 // further, call Simpler again on a result.
@@ -123,8 +123,8 @@ func Simpler(f nemesis.Fault, known nemesis.Names) []nemesis.Fault {
 	return simpler
 }
 
-// variantsOf returns faults that differ from f in one respect, whether or not they are simpler. Some may be invalid,
-// and some may be listed twice.
+// variantsOf returns faults that differ from f in one respect. They need not be simpler. Some may be invalid, and some
+// may be listed twice.
 func variantsOf(f nemesis.Fault, known nemesis.Names) []nemesis.Fault {
 	v := variants{of: f, known: known}
 	f.Plainer(v.add)
@@ -211,7 +211,7 @@ func (v *variants) quantities() {
 	}
 }
 
-// processes adds variants of the fault that affect other processes: of the same kind, with lower numbers.
+// processes adds variants of the fault that name processes of the same kind with lower numbers.
 func (v *variants) processes() {
 	for _, p := range named(&v.of) {
 		for _, lower := range lowerProcesses(&v.known, p) {
@@ -225,7 +225,7 @@ func (v *variants) processes() {
 	}
 }
 
-// named returns the processes that the fault names, each only once.
+// named returns the processes that the fault names, without duplicates.
 func named(f *nemesis.Fault) []sim.ProcessID {
 	var list []sim.ProcessID
 	for _, p := range append(f.On(), f.Trigger.By, f.Trigger.Message.Of, f.Trigger.Message.To) {

@@ -20,8 +20,8 @@ type Described struct {
 	Is       string   // what the object is about, in a few words
 }
 
-// keyed is a struct that is printed with more keys than it has fields. Keys lists these additional keys and describes
-// them for the schema. Their values are numbers, and they are printed before the fields.
+// keyed is a struct that is printed with additional keys besides its fields. Keys returns these keys and describes them
+// for the schema. Their values are numbers, and they are printed before the fields.
 type keyed interface{ Keys() []Key }
 
 // Key is an additional key in the JSON object of a struct that implements keyed. Its value is a number.
@@ -31,7 +31,7 @@ type Key struct {
 	Doc     string // what the number means; may be empty
 }
 
-// Struct tags that tell the schema what a field's type cannot express.
+// These struct tags tell the schema what a field's type cannot express.
 const (
 	docTag  = "doc"  // the meaning of the field
 	ofTag   = "of"   // the name of a definition that describes the field's value, or each value in its list or object
@@ -94,13 +94,13 @@ type schema struct {
 
 func reference(name string) object { return object{"$ref": "#/$defs/" + name} }
 
-// name returns the name under which a struct type is defined: its package and its own name without a suffix JSON or
-// Object.
+// name returns the name under which a struct type is defined. It consists of the package and the type's own name,
+// without a suffix JSON or Object.
 func name(t reflect.Type) string {
 	return path.Base(t.PkgPath()) + "." + strings.TrimSuffix(strings.TrimSuffix(t.Name(), "JSON"), "Object")
 }
 
-// define makes sure that a struct type is defined, and returns a reference to its definition.
+// define defines a struct type unless it is already defined, and returns a reference to the definition.
 func (s *schema) define(t reflect.Type) object {
 	if t.Name() == "" {
 		return s.structure(t)
@@ -131,8 +131,8 @@ func (s *schema) structure(t reflect.Type) object {
 	return object{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
 }
 
-// fields adds the fields of a struct type to the schema. present is false if all fields of the struct may be missing,
-// because the struct is embedded by a pointer.
+// fields adds the fields of a struct type to the schema. present is false if the struct is embedded by a pointer, so
+// that all its fields may be missing.
 func (s *schema) fields(t reflect.Type, properties object, required *[]string, present bool) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -165,7 +165,7 @@ func (s *schema) fields(t reflect.Type, properties object, required *[]string, p
 	}
 }
 
-// texts is the interface that is implemented by types printed as strings.
+// texts is the interface of types that are printed as strings.
 var texts = reflect.TypeFor[encoding.TextMarshaler]()
 
 // value returns the schema for values of type t in field f.

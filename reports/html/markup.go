@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Part adds something to an element: attributes, text, another element, or several of these.
+// Part adds attributes, text, other elements, or several of these to an element.
 type Part func(in *html.Node)
 
 // El returns an element.
@@ -48,8 +48,8 @@ func If(condition bool, parts ...Part) Part {
 	return All(parts...)
 }
 
-// Attr returns attributes. pairs contains a name, its value, the next name, its value and so on. A value is formatted
-// as by fmt.Print. Attr and Text replace unprintable characters with escapes.
+// Attr returns attributes. pairs alternates between names and values. A value is formatted as by fmt.Print. Attr and
+// Text replace unprintable characters with escapes.
 func Attr(pairs ...any) Part {
 	return func(in *html.Node) {
 		in.Attr = slices.Grow(in.Attr, len(pairs)/2)
@@ -63,7 +63,7 @@ func Attr(pairs ...any) Part {
 // Class returns a class attribute.
 func Class(names string) Part { return Attr("class", names) }
 
-// Text returns text. Nothing in it is treated as markup.
+// Text returns text. It escapes markup.
 func Text(words string) Part {
 	return func(in *html.Node) {
 		in.AppendChild(&html.Node{Type: html.TextNode, Data: history.Printable(words)})

@@ -55,10 +55,10 @@ type hostClock interface {
 	Close()
 }
 
-// startInterval is the time between the starts of two of the user's clients.
+// startInterval is the delay between one start of a user's client and the next.
 const startInterval = 30 * time.Millisecond
 
-// Within carries out a run. In real time, it needs no special environment.
+// Within calls run. In real time, it has nothing to prepare.
 func (st *stage) Within(run func()) { run() }
 
 // Prepare makes the world use the host's wall clock.
@@ -93,9 +93,9 @@ func (st *stage) Foreign() bool { return st.Command != "" }
 
 // prime makes each Redis master write a key and delete it again. A real server that has been idle syncs to disk
 // immediately at the first write (flushAppendOnlyFile in aof.c). In virtual time, servers start together with the
-// scenario, so with appendfsync everysec the first sync comes at least a second later.
+// scenario. So with appendfsync everysec, the first sync is at least a second later.
 func (st *stage) prime() {
-	// the key belongs to no lock, but it begins like the keys of the locks
+	// the key belongs to no lock, but begins like the locks' keys
 	key := string(st.locks[0]) + ":fencepost:begin"
 	for _, s := range st.masters {
 		for _, args := range [][]string{{"SET", key, "1"}, {"DEL", key}} {
@@ -159,14 +159,14 @@ func (e *UndecidedError) Error() string { return e.Err.Error() + ": the run was 
 var ErrInterrupted = errors.New("interrupted: the run was not judged")
 
 // wholeSecond returns the next time at which the wall clocks show a whole second. In virtual time, a run starts at a
-// whole second. The fraction of a second affects the TTLs, which are in ms, and the time of an fsync that takes place
-// once a second.
+// whole second. The fraction of a second affects TTLs, which are in ms, and the time of an fsync that happens once a
+// second.
 func (st *stage) wholeSecond() sim.Time {
 	at := st.clock.Begin().Add(st.world.Now().Duration() + notice)
 	return st.world.Now() + history.Of(notice+at.Truncate(time.Second).Add(time.Second).Sub(at))
 }
 
-// notice is the minimum time between the notification of Fencepost's own clients and the start of the scenario.
+// notice is the minimum time between notifying Fencepost's own clients and starting the scenario.
 const notice = 50 * time.Millisecond
 
 // ready reports whether the scenario can begin: all clients are ready, and all their connections are set up.
@@ -200,7 +200,7 @@ func (st *stage) Run(limit sim.Time, done func() bool) (limited bool) {
 	return st.loop.Run(limit, done)
 }
 
-// End ends the processes. It keeps the first failure for [Run], which also needs the history. It may be called more
+// End ends the processes. It saves the first failure for [Run], which also needs the history. It may be called more
 // than once.
 func (st *stage) End() error {
 	if st.over || st.loop == nil {
@@ -265,7 +265,7 @@ func (st *stage) listen(k *client) ([]string, error) {
 	return env, nil
 }
 
-// wires reports whether a server uses a protocol other than that of Redis.
+// wires reports whether a server speaks a protocol other than Redis's.
 func (st *stage) wires(server sim.ProcessID) bool {
 	return st.callers != nil && server != history.Resource
 }
@@ -299,7 +299,7 @@ func (e *ClientError) Error() string {
 	return text
 }
 
-// With the methods below, the stage handles what the clients send to the front end.
+// The methods below handle what the clients send to the front end.
 
 // Asked handles a request of a client.
 func (st *stage) Asked(c *realtime.Conn, args []string) {
@@ -339,7 +339,7 @@ func (st *stage) Declined(c *realtime.Conn, why error) {
 		"the connection was closed", c.Client, c.Server, why))
 }
 
-// Received passes bytes from a server on to the client.
+// Received passes a server's bytes on to the client.
 func (st *stage) Received(c *realtime.Conn, b []byte, to *sim.Incoming) {
 	s, ok := c.State.(*state)
 	if !ok {

@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Semaphore is a lock with several permits on one Redis. Each holder is a member of a sorted set. The score of a member
-// is the time at which its permit ends.
+// Semaphore is a lock with several permits on a single Redis server. Each holder is a member of a sorted set. A
+// member's score is the time at which its permit ends.
 const Semaphore Protocol = "semaphore"
 
 func init() {
@@ -48,8 +48,8 @@ func init() {
 
 const permitsAlike = "all clients take their permits from one semaphore: set permits under lock"
 
-// withoutOneKey lists settings that make sense only for a lock with a single key. It explains for each of them why a
-// semaphore on Redis does not accept it.
+// withoutOneKey lists settings that apply only to a lock with a single key. For each of them, it explains why a
+// semaphore on Redis rejects it.
 var withoutOneKey = map[string]string{
 	"release": "a client can release only its own permit: remove `release`",
 	"reentrant.overwrite": "overwrite sets a lock's only key again, but here each permit has its own entry: " +
@@ -67,7 +67,7 @@ type timeOf string
 
 const (
 	byServer timeOf = "server" // a script reads the server's clock (TIME)
-	// the client sends the time of its own clock when it asks for a permit and when it removes the permits of others
+	// the client sends its own clock's time when it requests a permit and when it removes other clients' permits
 	// ("Redis in Action", Redisson's RPermitExpirableSemaphore)
 	byClient timeOf = "client"
 )
@@ -78,8 +78,8 @@ type admission string
 const (
 	// the script counts the holders and, in the same step, adds the client if a permit is free
 	byCount admission = "count"
-	// the client adds itself to the set, and has a permit if its rank among the end times of all permits is low enough
-	// ("Redis in Action", 6.3.1)
+	// the client adds itself to the set, and has a permit if it ranks low enough when all permits are sorted by their
+	// ends ("Redis in Action", 6.3.1)
 	byRank admission = "rank"
 )
 
@@ -103,10 +103,10 @@ local now = t[1] * 1000 + math.floor(t[2] / 1000)
 `
 	clientsNow = `local now = tonumber(ARGV[4])
 `
-	// A permit stays valid during the millisecond that its score names, so that it lasts for the whole TTL.
+	// A permit stays valid during the millisecond given by its score, so that it lasts for the whole TTL.
 	removeEnded = `redis.call("zremrangebyscore", KEYS[1], "-inf", "(" .. now)
 `
-	// keepSet makes the set last at least as long as its longest permit.
+	// keepSet prevents the set from expiring before its longest permit.
 	keepSet = `if redis.call("pttl", KEYS[1]) < tonumber(ARGV[2]) then
     redis.call("pexpire", KEYS[1], ARGV[2])
 end
@@ -153,7 +153,7 @@ func makeSemaphore(r requester) protocol {
 	return l
 }
 
-// request asks for a permit. With admission by rank, the client removes itself from the set again if its rank is too
+// request requests a permit. With admission by rank, the client removes itself from the set again if its rank is too
 // high.
 func (s permitScripts) request(l *single, env sim.Env, h *Hold, due expiry) (held, taken bool) {
 	n, answered := l.ask(env, h, "set", l.permitArgs(env, s.take, h, due.at, s.time)...).Int()

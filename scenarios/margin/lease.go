@@ -9,12 +9,11 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// lost describes the keys of a holder before its lease ended: those that it lost, and those that it still had.
+// lost describes a holder's keys before its lease ended: those that it lost, and those that it still had.
 type lost struct {
 	keys     []freed
 	standing []history.Process
-	// for each unit (server or group) on which the holder has no key: the time at which the unit could grant the lock
-	// to the next client
+	// the time at which each unit (server or group) without a key of the holder could grant the lock to the next client
 	open []history.Time
 }
 
@@ -70,8 +69,7 @@ func (r *Reader) lease(lock *trace.LockTrace, i int) {
 	}
 }
 
-// lost returns what happened to the keys of a grant until the end of its lease. known is false if no server recorded a
-// key.
+// lost returns what happened to a grant's keys until the end of its lease. known is false if no server recorded a key.
 func (r *Reader) lost(g *trace.Grant, end history.Time, next history.Process) (l lost, known bool) {
 	had := map[history.Process]bool{}
 	for h := range r.holdsOf(g.Attempt) {
@@ -113,8 +111,8 @@ func (r *Reader) lost(g *trace.Grant, end history.Time, next history.Process) (l
 	return l, true
 }
 
-// setAgain reports whether the attempt that set the key h set a key on the same unit (a server or a group) again, by
-// the given time. An attempt that retries sets and removes its keys each time.
+// setAgain reports whether the attempt that set the key h later set another key on the same unit (a server or a group),
+// by the given time. An attempt that retries sets and removes its keys each time.
 func (r *Reader) setAgain(h *hold, until history.Time) bool {
 	for n := h.next; n != none; n = r.holds[n].next {
 		if next := &r.holds[n]; next.unit == h.unit && next.set <= until {
@@ -124,9 +122,9 @@ func (r *Reader) setAgain(h *hold, until history.Time) bool {
 	return false
 }
 
-// keysLost returns the keys that were lost in way w, at most one for each unit (server or group). If w is Mixed, it
-// returns the keys that were lost in any way. It also returns the times from which units could grant the lock to the
-// next client, in ascending order: one time for each unit that lost such a key, and for each unit that never had a key.
+// keysLost returns the keys that were lost in way w (in any way if w is Mixed), at most one for each unit (server or
+// group). It also returns the times from which units could grant the lock to the next client, in ascending order. There
+// is one time for each unit that lost such a key, and for each unit that never had a key.
 func (l *lost) keysLost(w Way) (gone []Loss, free []history.Time) {
 	free = slices.Clone(l.open)
 	var counted []history.Process
@@ -140,8 +138,8 @@ func (l *lost) keysLost(w Way) (gone []Loss, free []history.Time) {
 	return gone, free
 }
 
-// tie returns a number from 0 to 1. It ranks close calls in which the same number of further keys would have had to be
-// lost for a violation. The number says how close the next key came to being lost.
+// tie ranks close calls in which the same number of further keys would have had to be lost for a violation. It returns
+// a number from 0 to 1 that says how close the next key came to being lost.
 func (r *Reader) tie(w Way, g *trace.Grant, l *lost, end history.Time) float64 {
 	switch w {
 	case Expires:
@@ -161,9 +159,9 @@ func (r *Reader) tie(w Way, g *trace.Grant, l *lost, end history.Time) float64 {
 	return 0.5
 }
 
-// struck returns how close a matching fault came to striking one of the servers in the period from begin to end. The
-// result is less than 0.5 if a fault struck in that period, and 1 if there is no such fault. Within the period, an
-// earlier fault counts as closer, because it leaves more time for other faults.
+// struck returns how close a matching fault came to striking one of the servers between begin and end. The result is
+// less than 0.5 if a fault struck in that period, and 1 if there is no such fault. Within the period, an earlier fault
+// counts as closer, because it leaves more time for other faults.
 func (r *Reader) struck(servers []history.Process, begin, end history.Time,
 	matches func(*trace.Fault, history.Process) bool) float64 {
 	best := 1.0
@@ -178,8 +176,8 @@ func (r *Reader) struck(servers []history.Process, begin, end history.Time,
 	return best
 }
 
-// distance returns the distance of an instant from a period, as a number from 0 to 1. Inside the period, the number is
-// less than 0.5 and grows with the time since the period began. Outside the period, it is 0.5 or more.
+// distance returns the distance between an instant and a period, as a number from 0 to 1. Inside the period, the number
+// is less than 0.5 and grows with the time since begin. Outside the period, it is at least 0.5.
 func (r *Reader) distance(at, begin, end history.Time) float64 {
 	switch {
 	case at < begin:
@@ -191,7 +189,7 @@ func (r *Reader) distance(at, begin, end history.Time) float64 {
 }
 
 // failedOver returns how close a promotion came to losing a key on one of the servers. A promotion loses a key if it
-// happens in the period from begin to end and something has kept the replica from learning of the key.
+// happens between begin and end, and if something has kept the replica from learning of the key.
 func (r *Reader) failedOver(servers []history.Process, begin, end history.Time) float64 {
 	t := r.t
 	best := 1.0
@@ -220,8 +218,8 @@ func (r *Reader) failedOver(servers []history.Process, begin, end history.Time) 
 	return best
 }
 
-// blindUntil returns the time until which faults keep a replica from learning what happened at an instant. It returns 0
-// if the replica learns of it immediately.
+// blindUntil returns the time until which faults keep a replica from learning what happened at an instant, or 0 if it
+// learns of it immediately.
 func (r *Reader) blindUntil(replica history.Process, at history.Time) (until history.Time) {
 	for i := range r.t.Faults {
 		f := &r.t.Faults[i]
@@ -255,8 +253,8 @@ func (r *Reader) blinds(f *trace.Fault) bool {
 	return false
 }
 
-// usable returns the earliest time, at or after the given time, at which a server is neither down nor cut off from a
-// client, so that it can grant the client a lock. It returns history.Never if there is no such time.
+// usable returns the earliest time from the given time on at which a server can grant a client a lock, because it is
+// neither down nor cut off from the client. It returns history.Never if there is no such time.
 func (r *Reader) usable(server, client history.Process, at history.Time) history.Time {
 	for again := true; again && at != history.Never; {
 		again = false
@@ -287,7 +285,7 @@ func bars(f *trace.Fault, server, client history.Process) bool {
 
 // late looks for delayed requests of other attempts to one of the servers, because such a request may remove the key
 // there. It returns a number that says how close the arrival of such a request was to the period from the grant to the
-// given end. The closer it was, the smaller the number; it is 1 if there was no such request.
+// given end. A smaller number means closer; 1 means that there was no such request.
 func (r *Reader) late(servers []history.Process, g *trace.Grant, end history.Time) float64 {
 	const usual = history.Time(50e6) // a request that takes no longer than this is not late
 	from := g.Lease.Granted
@@ -313,9 +311,8 @@ func (r *Reader) late(servers []history.Process, g *trace.Grant, end history.Tim
 	return best / (1 + 0.2*float64(min(within, 8)))
 }
 
-// unprotected measures how close another client came to acquiring the lock before the end of a lease that its keys have
-// not protected since the given time. The result is a number from 0 to 1; the smaller it is, the closer the client
-// came.
+// unprotected measures how close another client came to acquiring the lock before a lease ended whose keys no longer
+// protected it since the given time. The result is a number from 0 to 1; a smaller number means closer.
 func (r *Reader) unprotected(lock *trace.LockTrace, i int, since, end history.Time) float64 {
 	g := &r.t.Grants[lock.Grants[i]]
 	if end <= since { // by then, the holder had already released the lock
@@ -328,10 +325,10 @@ func (r *Reader) unprotected(lock *trace.LockTrace, i int, since, end history.Ti
 	return 0.01 + 0.4*missing + 0.25*far + 0.2*(1-r.share(end-since))
 }
 
-// nearest measures how close other clients came to the lock in the period from begin to end. far is the time between
-// this period and the nearest other grant, as a fraction of the TTL. missing is the fraction of a quorum that the most
-// successful other attempt in the period lacked. If the lock has n permits, far and missing describe the nth nearest
-// grant and attempt (see nth).
+// nearest measures how close other clients came to the lock between begin and end. far is the time between this period
+// and the nearest other grant, as a fraction of the TTL. missing is the fraction of a quorum that the most successful
+// other attempt in the period failed to get. If the lock has n permits, far and missing describe the nth nearest grant
+// and attempt (see nth).
 func (r *Reader) nearest(lock *trace.LockTrace, g *trace.Grant, begin, end history.Time) (far, missing float64) {
 	fars, lacks := r.fars[:0], r.lacks[:0]
 	for _, n := range lock.Grants {

@@ -13,7 +13,7 @@ import (
 // Goroutine is a goroutine of a bubble, as it appears in a dump.
 type Goroutine struct {
 	State string // state in Go's words, such as "running", "sync.Mutex.Lock" or "chan receive"
-	// durable is set if the goroutine is durably blocked in the sense of testing/synctest, so that virtual time may
+	// durable is set if the goroutine is durably blocked, as defined by testing/synctest, so that virtual time may
 	// advance.
 	durable bool
 	number  int     // Go's number of the goroutine
@@ -92,7 +92,7 @@ func framesOf(text string) (all []frame) {
 // creation is the beginning of the line with the call that created a goroutine.
 const creation = "created by "
 
-// ofGo lists packages of the standard library in which goroutines wait on behalf of other code.
+// ofGo lists packages of the standard library whose functions wait on behalf of other code.
 var ofGo = []string{"runtime.", "sync.", "internal/", "time.", "syscall.", "os.", "net.", "io.", "bufio.", "context.",
 	"crypto/", "fmt.", "net/", "sync/"}
 
@@ -187,9 +187,9 @@ func Same(all []*Goroutine) string {
 	return b.String()
 }
 
-// stranger describes the channel on which a goroutine waits, if it was created outside the run. Such a wait prevents
-// virtual time from advancing. The channel probably belongs to the package of the innermost call outside the standard
-// library, in this goroutine or in its creator. stranger returns "" if the goroutine waits for something else.
+// stranger describes the channel on which a goroutine waits, if the channel was created outside the run. Such a wait
+// prevents virtual time from advancing. The channel probably belongs to the package of the innermost call outside the
+// standard library, in this goroutine or in its creator. stranger returns "" if the goroutine waits for something else.
 func stranger(g *Goroutine, all []*Goroutine) string {
 	if !strings.HasPrefix(g.State, "chan ") && g.State != "select" {
 		return ""
@@ -241,11 +241,11 @@ func culprits(dump []byte) string {
 }
 
 // Standstill is the beginning of the error of a run in which a wait for a mutex has stopped virtual time. This happens
-// with versions of Go that package bubble does not know, and would happen in other runs too.
+// with versions of Go that package bubble does not know, and is likely to recur in other runs.
 const Standstill = "the run stopped because a goroutine waits for a mutex"
 
-// ReportStandstill is called in a process whose run has stopped because a goroutine waits for a mutex. It reports this
-// to the process that controls the run. The caller must then end the process.
+// ReportStandstill reports, to the process that controls the run, that the run in this process has stopped because a
+// goroutine waits for a mutex. The caller must then end this process.
 func ReportStandstill(problems io.Writer, dump string) {
 	fmt.Fprintf(problems, "\n%s\n\n%s", Standstill, dump)
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // Expectation is the required outcome of a law or a metric: a format.Law, a format.Bound, Promised or Unbroken. String
-// returns it in the words of the scenario. A nil Expectation requires nothing.
+// returns it as the scenario words it. A nil Expectation requires nothing.
 type Expectation fmt.Stringer
 
 // implied is the expectation for a law that the scenario does not mention.
@@ -30,8 +30,7 @@ const (
 	Unbroken implied = "not violated" // used if the scenario has expectations for other laws or metrics
 )
 
-// ExpectLine compares the outcome of a law or metric with what the scenario expects. The outcome may be the outcome of
-// one run or of many.
+// ExpectLine compares the outcome of a law or metric, in one run or many, with what the scenario expects.
 type ExpectLine struct {
 	Name     string // name of the law or metric
 	Expected Expectation
@@ -42,7 +41,7 @@ type ExpectLine struct {
 // OK reports whether the outcome agrees with the expectation, or at least does not contradict it.
 func (e *ExpectLine) OK() bool { return e.Standing.Result != document.Failed }
 
-// Stands returns a few words that say how the outcome compares with the expectation. For an undecided law, it returns
+// Stands says in a few words how the outcome compares with the expectation. For an undecided law, it returns
 // "expected".
 func (e *ExpectLine) Stands() string {
 	switch {
@@ -58,11 +57,12 @@ func (e *ExpectLine) Stands() string {
 	return "expected"
 }
 
-// Compared reports whether there is a comparison to show: the scenario has an expectation, or it excuses the outcome.
+// Compared reports whether there is a comparison to show: the scenario either has an expectation or excuses the
+// outcome.
 func (e *ExpectLine) Compared() bool { return e != nil && (e.Expected != nil || e.Standing.Excused) }
 
-// Case returns the line as a test case of a CI report, without the explanation of a violation. got is the outcome in
-// the scenario's words. how is appended to the verdict, such as ": holder outlived its lease (pause)" or " in 10 of 10
+// Case returns the line as a test case of a CI report, without the explanation of a violation. got is the outcome as
+// the scenario words it. how is appended to the verdict, such as ": holder outlived its lease (pause)" or " in 10 of 10
 // runs". It may be empty.
 func (e *ExpectLine) Case(group, got, how string) document.Case {
 	c := document.Case{Group: group, Name: e.Name, Result: e.Standing.Result, Broken: e.Standing.Broken,
@@ -83,9 +83,9 @@ func Named(lines []ExpectLine) bool {
 	return slices.ContainsFunc(lines, func(e ExpectLine) bool { return e.Expected != nil })
 }
 
-// Intent says how the outcomes compare with what the scenario should show. If all are as expected, it says what was
-// expected. Otherwise it says what was not as expected. In both cases, it also names the laws that were broken but are
-// not promised. It returns "" if the scenario has no expectations and no such law was broken.
+// Intent compares the outcomes with what the scenario should show. If there are no surprises, it says what was
+// expected. Otherwise it says what was not. In both cases, it also names the laws that were broken but are not
+// promised. It returns "" if the scenario has no expectations and no such law was broken.
 func Intent(lines []ExpectLine, ok bool) string {
 	var broken, kept, figures, otherwise, unkept, excused []string
 	for i := range lines {
@@ -134,8 +134,8 @@ func Intent(lines []ExpectLine, ok bool) string {
 	return apart("Came out as the file expects: " + strings.Join(parts, ", ") + ".")
 }
 
-// LawLine compares the outcomes of a law in some runs with what a scenario expects. The caller sets Outcome. missed
-// says whether the outcome contradicted the expectation in any of the runs.
+// LawLine compares a law's outcomes, counted over one or more runs, with what a scenario expects. missed reports
+// whether any of these outcomes contradicted the expectation. The caller sets Outcome.
 func LawLine(s *scenarios.Scenario, law checker.Law, came campaign.Counts, missed bool) ExpectLine {
 	line := ExpectLine{Name: string(law), Standing: document.Standing{Result: document.Passed,
 		Broken: came.Violated > 0, Held: came.Violated == 0 && came.Holds > 0}}
@@ -192,7 +192,7 @@ func expectLines(s *scenarios.Scenario, j *format.Judgment) (lines []ExpectLine)
 	return lines
 }
 
-// expectation returns the ExpectLine of a law or metric, or nil if there is none.
+// expectation returns the ExpectLine of a law or metric, or nil if it has none.
 func (r *Run) expectation(name string) *ExpectLine {
 	for i := range r.Expected {
 		if r.Expected[i].Name == name {

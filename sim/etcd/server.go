@@ -46,8 +46,8 @@ func (s *server) Reset(*raft.Member) {
 	s.arrivals = s.arrivals[:0]
 }
 
-// Fault applies the fault sim.ExpireSession to the leases of a client: at its next check, the leader will find that
-// they have ended. Fault ignores all other faults.
+// Fault handles sim.ExpireSession: at its next check, the leader will find that a client's leases have ended. Fault
+// ignores all other faults.
 func (s *server) Fault(m *raft.Member, f sim.ServerFault) {
 	if f.Kind != sim.ExpireSession || !m.Up() || !s.lessor.primary {
 		return
@@ -59,8 +59,8 @@ func (s *server) Fault(m *raft.Member, f sim.ServerFault) {
 	}
 }
 
-// LeaderChanged hands the leases over to the new leader, and sends it the requests that the old leader has not
-// answered.
+// LeaderChanged makes this member take over the leases when it becomes the leader, and give them up when it no longer
+// is. It also sends the new leader the requests that the old leader has not answered.
 func (s *server) LeaderChanged(m *raft.Member) {
 	switch leading := m.Leading(); {
 	case leading && !s.lessor.primary:
@@ -74,7 +74,6 @@ func (s *server) LeaderChanged(m *raft.Member) {
 	s.awaitLeader(m)
 }
 
-// Serve handles a client's request.
 func (s *server) Serve(m *raft.Member, r *sim.Incoming) {
 	if len(r.Args) > 0 && r.Args[0] == http1.Word {
 		s.serveAPI(m, r)
@@ -83,7 +82,7 @@ func (s *server) Serve(m *raft.Member, r *sim.Incoming) {
 	s.serveRPC(m, r)
 }
 
-// propose proposes a command to the log. When this member has applied the command, propose passes the outcome to done:
+// propose proposes a command to the log. Once this member has applied the command, propose calls done with the outcome:
 // a response or an error.
 func (s *server) propose(m *raft.Member, of history.Attempt, c command, done func(message []byte, err error)) {
 	m.Propose(proposal(of, c), func(reply []byte, err error) {
@@ -98,9 +97,8 @@ func (s *server) propose(m *raft.Member, of history.Attempt, c command, done fun
 	})
 }
 
-// leaseID returns the ID for a new lease, which is id itself if id is not 0. Otherwise it is a unique ID that consists
-// of the member's number, the number of times that the member has started, and a counter. etcd uses the member, the
-// time and a counter.
+// leaseID returns the ID for a new lease: id itself, or a unique ID if id is 0. A unique ID consists of the member's
+// number, the number of times that the member has started, and a counter. etcd uses the member, the time and a counter.
 func (s *server) leaseID(m *raft.Member, id int64) int64 {
 	if id != 0 {
 		return id

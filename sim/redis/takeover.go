@@ -7,8 +7,7 @@ import (
 )
 
 // This file implements the replacement of a master by one of its replicas (clusterHandleSlaveFailover). The masters
-// elect the replica if a majority of them considers its master to have failed, or if CLUSTER FAILOVER orders the
-// election.
+// elect the replica if a majority of them considers its master failed, or if CLUSTER FAILOVER orders the election.
 
 // failover is the state of an election from the candidate's point of view. Times are in ms of the wall clock.
 type failover struct {
@@ -21,8 +20,8 @@ type failover struct {
 }
 
 // orderFailOver makes a replica replace its master with the data that has reached the replica, as CLUSTER FAILOVER
-// FORCE does. The replica needs votes from the masters, which vote even if they can still reach the replica's master.
-// On a master, orderFailOver has no effect.
+// FORCE does. The replica needs votes from the masters. These vote even while they can still reach the replica's
+// master. On a master, orderFailOver has no effect.
 func (n *Node) orderFailOver(to sim.ProcessID) {
 	m := n.member
 	if to != n.host.Name() || m.self.master == nil {
@@ -32,8 +31,8 @@ func (n *Node) orderFailOver(to sim.ProcessID) {
 	n.seekMaster()
 }
 
-// seekMaster performs the next step of a failover, if the node is a replica and either its master has failed or a
-// failover was ordered.
+// seekMaster takes the next step of a failover if the node is a replica whose master has failed, or if a failover was
+// ordered.
 func (n *Node) seekMaster() {
 	m, now := n.member, n.millis()
 	if m.ordered != 0 && now > m.ordered {
@@ -75,14 +74,13 @@ func (n *Node) seekMaster() {
 	}
 }
 
-// staleReplica reports whether the node had already been without contact with its master for too long when the master
-// failed.
+// staleReplica reports whether the node had been out of contact with its master for too long when the master failed.
 func (n *Node) staleReplica(now int64) bool {
 	m := n.member
 	return now-m.self.master.heard-m.timeout > replicaPing+validityFactor*m.timeout
 }
 
-// rank returns how many of the other replicas of the node's master have more data than this node.
+// rank returns how many other replicas of the node's master have more data than this node.
 func (n *Node) rank() (count int) {
 	m := n.member
 	for _, p := range m.replicas(m.self.master) {
@@ -93,7 +91,7 @@ func (n *Node) rank() (count int) {
 	return count
 }
 
-// takeOver makes the node the master in place of its own master, and informs all members.
+// takeOver makes the node replace its own master, and informs all members.
 func (n *Node) takeOver() {
 	m := n.member
 	old := m.self.master
@@ -104,8 +102,8 @@ func (n *Node) takeOver() {
 	n.announceSlots()
 }
 
-// voteFor votes for a replica if it may succeed its master. A node votes only once per epoch. In addition, it votes
-// only once within twice the node timeout for replicas of the same master (clusterSendFailoverAuthIfNeeded).
+// voteFor votes for a replica if it may succeed its master. A node votes only once per epoch. It also votes only once
+// within twice the node timeout for replicas of the same master (clusterSendFailoverAuthIfNeeded).
 func (n *Node) voteFor(p *peer, b ballot) {
 	m, now := n.member, n.millis()
 	master := p.master

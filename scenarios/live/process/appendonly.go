@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// logs returns the append-only files that may grow, in the order in which they were created. There is only one, unless
-// the server is or was a replica.
+// logs returns the append-only files that may grow, oldest first. There is only one, unless the server is or was a
+// replica.
 func logs(folder string) (list []string) {
 	for _, pattern := range []string{"appendonlydir/*.incr.aof", "appendonly.aof"} {
 		found, _ := filepath.Glob(filepath.Join(folder, pattern)) // the pattern is well-formed
@@ -25,8 +25,8 @@ func logs(folder string) (list []string) {
 	return list
 }
 
-// Disk tracks which part of the append-only files would survive a loss of power without an fsync: the part that existed
-// when the process started, and the part that was written more than writeBack ago.
+// Disk tracks how much of the append-only files would survive a power loss without an fsync: what existed when the
+// process started, and what was written more than writeBack ago.
 type Disk struct {
 	mu    sync.Mutex
 	found map[uint64]int64 // for each inode, how many bytes are on disk

@@ -17,27 +17,26 @@ type Handler interface {
 	// Asked is called for each complete request, in the order in which the client sent the requests on the connection.
 	// To pass the request on to the server, call Forward.
 	Asked(c *Conn, args []string)
-	// Malformed is called for bytes that are not the beginning of a command. The front answers them with an error and
-	// closes the connection, as Redis does.
+	// Malformed is called for bytes that are not the beginning of a command. The front replies with an error and closes
+	// the connection, as Redis does.
 	Malformed(c *Conn, b []byte)
 	// Forwarded is called for each request that a wire has derived from a client's bytes, before it is passed on.
 	Forwarded(c *Conn, args []string)
-	// Declined is called when a wire does not accept a client's bytes. The front closes the connection.
+	// Declined is called when a wire rejects a client's bytes. The front closes the connection.
 	Declined(c *Conn, why error)
 	// Received is called when bytes from the server have arrived for the client. The bytes are valid only during the
 	// call. The argument to is the request that the bytes answer, or nil if the bytes are a push. To pass the bytes on
 	// to the client, call Send.
 	Received(c *Conn, b []byte, to *sim.Incoming)
-	// Ended is called when the server's side of the connection has ended. s is Refused if no process listens at the
-	// server's port, Reset if the connection broke, and NoReply if the server has closed it. The handler must call
-	// Close if s is NoReply, and otherwise Reset.
+	// Ended is called when the server's side of the connection has ended. s is Refused if no process listens on the
+	// server's port, Reset if the connection broke, and NoReply if the server closed it. The handler must call Close if
+	// s is NoReply, and Reset otherwise.
 	Ended(c *Conn, s sim.Status)
 }
 
-// Front accepts connections from the clients of a world, on one port for each pair of client and server. On a port with
-// Redis's protocol, the process that connects must first authenticate with the client's password, as with Redis. On a
-// port with another protocol, the process must belong to the client. Connections from other processes have no effect on
-// the run.
+// Front accepts connections from the clients of a world, on one port for each pair of client and server. On a port that
+// speaks Redis's protocol, a connecting process must first authenticate with the client's password, as with Redis. On
+// any other port, the process must belong to the client. Connections from other processes have no effect on the run.
 type Front struct {
 	loop      *Loop
 	handler   Handler
@@ -57,17 +56,17 @@ func NewFront(l *Loop, h Handler) *Front {
 		secrets: map[sim.ProcessID]string{}}
 }
 
-// Wiring configures ports with a protocol other than that of Redis. Such ports need no password.
+// Wiring configures ports that speak a protocol other than Redis's. Such ports need no password.
 type Wiring struct {
 	Caller sim.Caller
 	Serial bool // see sim.Front
-	// Admits reports whether a connection from an address of the host to an address of this front belongs to the
-	// client. It is called before anything is read, on any goroutine.
+	// Admits reports whether a connection from a host address to one of this front's addresses comes from the client.
+	// It is called before anything is read, on any goroutine.
 	Admits func(from, to netip.AddrPort) bool
 }
 
-// Listen opens a port on a host for the connections of a client to a server, and returns its address. If w is set, the
-// protocol of the port is not that of Redis, and connections that do not belong to the client are closed.
+// Listen opens a port on a host for a client's connections to a server, and returns its address. If w is set, the port
+// does not speak Redis's protocol, and connections that do not come from the client are closed.
 func (f *Front) Listen(host string, client, server sim.ProcessID, w *Wiring) (*net.TCPAddr, error) {
 	ln, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
@@ -115,8 +114,8 @@ func (f *Front) Settled() bool {
 	return true
 }
 
-// Drain handles everything that a client has sent so far, as if it had been sent at this moment. It must be called on
-// the loop, while the client is stopped.
+// Drain handles everything that a client has sent so far, as if it had been sent now. It must be called on the loop,
+// while the client is stopped.
 func (f *Front) Drain(client sim.ProcessID) {
 	w := f.loop.world
 	for _, c := range append(f.callersOf(client), f.conns[client]...) {
@@ -126,8 +125,8 @@ func (f *Front) Drain(client sim.ProcessID) {
 	}
 }
 
-// drop handles everything that a client has sent so far, and then drops its connections. It is called before the client
-// is killed.
+// drop handles everything that a client has sent so far, and then closes its connections. It is called before the
+// client is killed.
 func (f *Front) drop(client sim.ProcessID) {
 	for _, c := range f.callersOf(client) {
 		if c.in.Take() {
@@ -168,7 +167,7 @@ func (f *Front) forget(c *Conn) {
 // MostUnanswered is the maximum number of unanswered requests on a connection.
 const MostUnanswered = 100_000
 
-// FloodError reports that a client sends requests without waiting for replies.
+// FloodError reports that a client keeps sending requests without waiting for replies.
 type FloodError struct{ Client, Server sim.ProcessID }
 
 // Error names the client and the server.

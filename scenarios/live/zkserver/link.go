@@ -183,7 +183,7 @@ func (l *link) asked(xid int32) *call {
 	return nil
 }
 
-// reply sends the process's answer to a request back to the client.
+// reply passes the process's reply on to the client.
 func (l *link) reply(c *call, b []byte) {
 	l.mu.Lock()
 	l.calls = slices.DeleteFunc(l.calls, func(o *call) bool { return o == c })
@@ -210,7 +210,7 @@ func (l *link) event(f *jute.Fields, whole jute.Record) bool {
 var noPassword = string(make([]byte, jute.PasswordLength))
 
 // enter requests a session on a new connection, as the superuser. If id is 0, it requests a new session. It returns the
-// ID of the session, or 0 if the session has ended.
+// session's ID, or 0 if the session has ended.
 func (e *ensemble) enter(conn net.Conn, id int64, password string) (int64, error) {
 	if password == "" {
 		password = noPassword
