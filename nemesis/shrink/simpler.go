@@ -90,14 +90,14 @@ func numbers(processes ...sim.ProcessID) int64 {
 // Simpler returns faults to try in place of f, the simplest first. Each is simpler than f and valid for a run with the
 // known processes. The following make a fault simpler, the most important first:
 //
-//  - it destroys less data: not everything, but only unsynced writes, or nothing (the server is shut down);
-//  - it cuts off fewer processes, or cuts both directions; it has no end and no restart;
-//  - its trigger is simpler: the start of the run is the simplest; next is a point, especially a well-known one, the
-//    first time it is passed, by the client that the fault itself names; next is a message identified by its content;
-//    a time is the least simple;
-//  - times and durations are rounder, in the order of roughness: 1s, 2s, 5s, 500ms, 20s, 3s, 15s, 1.25s; drifts are
-//    rounder and weaker; messages and replies are earlier;
-//  - processes have lower numbers.
+//   - it destroys less data: not everything, but only unsynced writes, or nothing (the server is shut down);
+//   - it cuts off fewer processes, or cuts both directions; it has no end and no restart;
+//   - its trigger is simpler: the start of the run is the simplest; next is a point, especially a well-known one, the
+//     first time it is passed, by the client that the fault itself names; next is a message identified by its content;
+//     a time is the least simple;
+//   - times and durations are rounder, in the order of roughness: 1s, 2s, 5s, 500ms, 20s, 3s, 15s, 1.25s; drifts are
+//     rounder and weaker; messages and replies are earlier;
+//   - processes have lower numbers.
 //
 // f must be valid. Each of the returned faults differs from f in only one respect, so the list is short. To simplify
 // further, call Simpler again on a result.
