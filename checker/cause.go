@@ -11,7 +11,7 @@ const (
 	// on one server, both clients had a key at the same time
 	GrantedTwice  CauseKind = "granted twice by one server"
 	DeposedMaster CauseKind = "granted by a deposed master" // the group had two masters at once
-	// the key expired on time, but its holder believed that it was valid for longer, or counted an extension of a key
+	// the key expired on time, but its holder believed that it was valid for longer, or counted the extension of a key
 	// that had already expired (variant "gone key extended")
 	ValidityMiscounted CauseKind = "validity miscounted"
 	// the work took longer than the lease, and no client requested an extension
@@ -20,18 +20,18 @@ const (
 	// clock")
 	ExpiredEarly      CauseKind = "expired early"
 	LeaseNotRechecked CauseKind = "lease not rechecked" // the stated validity had ended before the grant
-	// another attempt deleted the key, set its own key instead (variant "overwritten"), or removed all keys without
+	// another attempt deleted the key, replaced it with its own (variant "overwritten"), or removed all keys without
 	// comparing owners (variant "flushed")
 	RemovedByNonOwner   CauseKind = "removed by non-owner"
 	ProlongedByNonOwner CauseKind = "prolonged by non-owner" // another attempt prolonged the key
-	// the holder deleted its own key and continued to work; in the variant "late try", the deleting request was sent
+	// the holder deleted its own key and went on working; in the variant "late try", the deleting request was sent
 	// before the holder had the lock
 	RemovedByOwner CauseKind = "removed by its own holder"
 	// a server lost the key in a crash (variants "unsynced", "no persistence" and "disk lost")
 	LostInCrash    CauseKind = "lost in crash"
 	LostInFailover CauseKind = "lost in failover" // the promoted replica lacked the key
 	Evicted        CauseKind = "evicted"          // the server removed the key to free memory
-	// someone other than a client of the lock removed the key (variants "deleted" and "flushed")
+	// somebody who does not use the lock removed the key (variants "deleted" and "flushed")
 	RemovedByOperator CauseKind = "removed by an operator"
 	// the sections overlap, but the validity windows do not (variants "pause", "late packet" and "slow work")
 	HolderOutlivedLease CauseKind = "holder outlived its lease"
@@ -48,7 +48,7 @@ const (
 	TokenWentBack       CauseKind = "token went back"
 	StuckBehindCrashed  CauseKind = "stuck behind a crashed holder"
 	StuckBehindUncapped CauseKind = "stuck behind an uncapped hold"
-	// the key belongs to an attempt that its client has given up
+	// the key belongs to an attempt that its client has abandoned
 	StuckBehindAbandoned CauseKind = "stuck behind an abandoned key"
 	// the client asked again for a lock that it already held
 	StuckBehindItself  CauseKind = "stuck behind its own hold"
@@ -57,7 +57,7 @@ const (
 	// fairness: a client that asked later got the lock first
 	Overtaken CauseKind = "overtaken by a later client"
 	// fairness: the lock was free for too long while a client waited; in the variant "abandoned place", the client
-	// waited behind the place of a client that has crashed or given up
+	// waited behind the place of a client that had crashed or given up
 	LeftFree     CauseKind = "left free while a client waits"
 	NoQuorumLeft CauseKind = "no quorum left" // servers are permanently down or cut off
 	TooSlow      CauseKind = "not within the bound"
@@ -82,20 +82,20 @@ const (
 	ByPause       = "pause"             // HolderOutlivedLease
 	ByLatePacket  = "late packet"       // HolderOutlivedLease
 	BySlowWork    = "slow work"         // HolderOutlivedLease
-	// detail of StuckBehindAbandoned: the key exists as long as its client's session or lease, which has not ended
+	// detail of StuckBehindAbandoned: the key lives as long as its client's session or lease, which has not ended
 	SessionLives = "session lives on"
-	// detail of StuckBehindAbandoned: a client keeps extending the key although nobody uses it. This occurs only if
-	// each key has its own expiry. In etcd and ZooKeeper, a client extends a session or lease together with all its
-	// keys; that variant is SessionLives.
+	// detail of StuckBehindAbandoned: a client keeps extending the key although nobody uses it. This is possible only
+	// if each key has its own expiry. In etcd and ZooKeeper, where a client extends a session or lease together with
+	// all its keys, the variant is SessionLives.
 	KeptProlonged = "prolonged"
-	// detail of StuckBehindAbandoned: the key is first in the queue, but its client does not notice that and still
-	// waits
+	// detail of StuckBehindAbandoned: the key is first in the queue, but its client does not notice this and keeps
+	// waiting
 	TurnNotTaken = "turn not taken"
 	// detail of LeftFree: a client that asked earlier has crashed or given up
 	AbandonedPlace = "abandoned place"
 )
 
-// Causes lists all kinds of causes, each with the details that distinguish its variants.
+// Causes lists all kinds of causes, each with the details that identify its variants.
 var Causes = []struct {
 	Kind    CauseKind
 	Details []string

@@ -25,7 +25,7 @@ var DelayLink = register(definition{
 	},
 	end:           func(s *striker) { s.w.Slow(s.Target, s.Peer, -s.By) },
 	recordsItself: func(f *Fault) bool { return f.For == 0 },
-	// The last delayed message may be sent at the end of the fault. It then arrives f.By later than usual.
+	// The last delayed message may be sent just as the fault ends. It arrives f.By later than usual.
 	aftermath: func(f *Fault) time.Duration { return f.By },
 
 	weight:   4,
@@ -41,7 +41,7 @@ var DelayLink = register(definition{
 		Why: sameReason("any number of messages may be delayed, by any amount of time")},
 })
 
-// DelayMessage is the kind of fault that delays one message. Its number or its content identifies the message.
+// DelayMessage is the kind of fault that delays one message, which is identified by its number or its content.
 var DelayMessage = register(definition{
 	words: history.DelayMessage,
 	named: history.Delay,

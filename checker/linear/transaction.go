@@ -55,8 +55,8 @@ func (r *registers) enter() int {
 	return n
 }
 
-// step applies a transaction to a state. Like updateStep, it needs no special case for an optional transaction that
-// never took effect.
+// step applies a transaction to a state. Like updateStep, it needs no special case for optional transactions that did
+// not take effect.
 func (r *registers) step(state int, t *Transaction) (int, bool) {
 	r.next = append(r.next[:0], r.known[state]...)
 	for i := range t.Steps {
@@ -69,8 +69,8 @@ func (r *registers) step(state int, t *Transaction) (int, bool) {
 	return r.enter(), true
 }
 
-// Transactions checks whether there is an order of the transactions in which each finds the values that it read. The
-// argument initial contains the initial values of the registers.
+// Transactions checks whether the transactions have an order in which each finds the values that it read. The argument
+// initial contains the initial values of the registers.
 func Transactions(initial []int, list []Transaction) Answer {
 	b, r := budgetFor(len(list), maxSteps), newRegisters(initial)
 	m := model(0, r.step, &b)

@@ -13,14 +13,14 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// File is the history in a file, together with facts that a reader of its verdict must know.
+// File is the history in a file, together with facts that affect its verdict.
 type File struct {
 	Part
 	Untimed bool // whether the operations state no times; they are then drawn one millisecond apart
 }
 
 // Read reads a history in Fencepost's own JSON lines or in Jepsen's EDN. It detects the format. An error begins with
-// the name of the file and gives the line number.
+// the file's name and gives the line number.
 func Read(name string, r io.Reader) (*File, error) {
 	return readInto(slices.Grow([]history.Event(nil), lines(r)), name, r)
 }
@@ -46,7 +46,7 @@ func ReadAll(names []string, from []io.Reader) (files []*File, err error) {
 	return files, nil
 }
 
-// readInto reads a history into the spare capacity of room, after the events that room already contains.
+// readInto reads a history and appends its events to room, within the capacity of room.
 func readInto(room []history.Event, name string, r io.Reader) (*File, error) {
 	in := bufio.NewReaderSize(&bounded{r, mostBytes + 1}, 64<<10)
 	f := &File{Part: Part{Name: name}}
@@ -97,12 +97,12 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// shortestLine is roughly the length of the shortest event in bytes. It limits the number of events that a file of very
-// short lines is assumed to contain.
+// shortestLine is the approximate length in bytes of the shortest event. It limits the number of events that a file of
+// very short lines is assumed to contain.
 const shortestLine = 32
 
 // lines estimates the number of events in a file, so that memory for them can be allocated at once. It returns 0 for
-// input that can be read only once. It also returns 0 for a device, which may have no end.
+// input that can be read only once, and for a device, which may have no end.
 func lines(r io.Reader) int {
 	file, ok := r.(io.ReadSeeker)
 	if !ok {
@@ -131,14 +131,14 @@ func lines(r io.Reader) int {
 
 func withoutPackage(err error) error { return errors.New(strings.TrimPrefix(err.Error(), "history: ")) }
 
-// isJSON reports whether a text begins like JSON lines: with a brace and a quote. A map in EDN begins with a brace and
-// a keyword.
+// isJSON reports whether the input begins like JSON lines, with a brace and a quote. A map in EDN begins with a brace
+// and a keyword.
 func isJSON(in *bufio.Reader) bool { return begins(in, "{", `"`) }
 
 // isJSONArray reports whether the input begins like a JSON array of objects.
 func isJSONArray(in *bufio.Reader) bool { return begins(in, "[", "{", `"`) }
 
-// begins reports whether a text begins with the given marks in this order. There may be blanks between them.
+// begins reports whether the input begins with the given marks in this order, possibly with white space between them.
 func begins(in *bufio.Reader, marks ...string) bool {
 	rest, _ := in.Peek(4 << 10)
 	for _, mark := range marks {

@@ -8,7 +8,7 @@ import (
 )
 
 // blockedBy finds out why acquire a had waited too long by a given time, although no client was inside its lock. It
-// returns the cause. After a failover, it returns "", because this package does not determine the cause in that case.
+// returns the cause, or "" after a failover, whose effects this package does not examine.
 func (r *reading) blockedBy(a *ask, now history.Time) string {
 	if slices.ContainsFunc(r.faults, func(f fault) bool { return f.does() == history.Promotes }) {
 		return ""
@@ -47,8 +47,8 @@ func (r *reading) blockedBy(a *ask, now history.Time) string {
 	return first
 }
 
-// keysThere lists the keys of a lock that are present just before the given position. For each key, it returns the
-// position at which the key was set.
+// keysThere lists the keys of a lock that exist just before the given position. It returns the position at which each
+// key was set.
 func (r *reading) keysThere(lock history.Lock, by int) (keys []int) {
 	for set := range by {
 		e := &r.Events[set]
@@ -66,8 +66,8 @@ func (r *reading) keysThere(lock history.Lock, by int) (keys []int) {
 	return keys
 }
 
-// keepsFor reports whether server a's records apply to server b's keys: whether a and b are the same server or members
-// of one service.
+// keepsFor reports whether records of server a can be about keys of server b, because a and b are the same server or
+// members of one service.
 func (r *reading) keepsFor(a, b history.Process) bool {
 	return a == b || r.oneService() && slices.Contains(r.group(a), b)
 }
@@ -79,7 +79,7 @@ func (r *reading) downAt(p history.Process, by int) bool {
 	})
 }
 
-// unitsUp lists the servers that are not down, one for each copy of a lock.
+// unitsUp lists the servers that are up, one for each copy of a lock.
 func (r *reading) unitsUp(by int) (up []history.Process) {
 	for _, s := range r.Header.Servers {
 		if u := r.group(s)[0]; !slices.Contains(up, u) && !r.downAt(u, by) {
@@ -102,7 +102,7 @@ func (r *reading) owner(set int) history.Process {
 }
 
 // crashedBy reports whether a process crashed between two positions. It also returns true if the process had crashed
-// before and has done nothing since.
+// before the first of them and had done nothing since.
 func (r *reading) crashedBy(p history.Process, set, by int) bool {
 	if p == "" {
 		return false
@@ -134,8 +134,8 @@ func (r *reading) everSet(of history.Attempt) bool {
 	return slices.ContainsFunc(r.Events, func(e history.Event) bool { return e.F == history.KeySet && e.Of == of })
 }
 
-// abandoned finds out why a key remains although nobody is going to release it. It returns the cause, or "" if the key
-// is not abandoned.
+// abandoned finds out why a key remains although nobody will release it. It returns the cause, or "" if the key is not
+// abandoned.
 func (r *reading) abandoned(lock history.Lock, keys []int, set, by int, now history.Time) string {
 	const kind = "stuck behind an abandoned key"
 	e, owner := &r.Events[set], r.owner(set)
@@ -150,7 +150,7 @@ func (r *reading) abandoned(lock history.Lock, keys []int, set, by int, now hist
 	waits := r.doneWith(lock, e.Of, owner, set) >= by
 	long := now-e.Time > r.Header.TTL
 	session := r.Header.Service.Kind().Sessions
-	// the waiting clients are mistaken about the end of the lease
+	// the waiting clients are wrong about the end of the lease
 	over := r.Header.Service.Kind().ClientsExpire && due <= now
 	switch {
 	case e.Of == "":
@@ -169,7 +169,8 @@ func (r *reading) abandoned(lock history.Lock, keys []int, set, by int, now hist
 	return kind
 }
 
-// doneWith returns the position at which a client had finished with the attempt that set the given key.
+// doneWith returns the position at which a client finished with the attempt that set a key: the end of the attempt's
+// section or, if it has none, the return of the acquire.
 func (r *reading) doneWith(lock history.Lock, of history.Attempt, owner history.Process, set int) int {
 	for _, s := range slices.Backward(r.sections) {
 		if s.attempt == of && s.lock == lock {
@@ -185,13 +186,12 @@ func (r *reading) doneWith(lock history.Lock, of history.Attempt, owner history.
 	return done
 }
 
-// isOnly reports whether the process has set no other key since it set the given one. It considers only the keys that
-// are present.
+// isOnly reports whether the given key is the last one that the process has set, among the keys that exist.
 func (r *reading) isOnly(keys []int, set int, owner history.Process) bool {
 	return !slices.ContainsFunc(keys, func(o int) bool { return o > set && r.owner(o) == owner })
 }
 
-// quiet reports whether the client is not known to have sent any request within the last TTL.
+// quiet reports whether the client has sent no request within the last TTL. It also returns true if this is unknown.
 func (r *reading) quiet(p history.Process, now history.Time) bool {
 	asked, known := r.Header.Asked[p]
 	q := r.Header.Quiet[p]

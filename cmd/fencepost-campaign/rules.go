@@ -11,12 +11,12 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// rules determine when a campaign may stop before it is complete. Fields that are zero have no effect.
+// rules determine when a campaign may stop before it is complete. A zero field has no effect.
 type rules struct {
 	Time     time.Duration `json:"time,omitempty"`     // how long the campaign may be coordinated
 	Findings int           `json:"findings,omitempty"` // number of distinct violations of promised laws
-	// Rate is an upper bound on the number of broken promises per run. The campaign stops once the true rate is below
-	// it with 95% confidence.
+	// Rate is the rate of broken promises per run at which the campaign stops: once the true rate is below Rate with
+	// 95% confidence.
 	Rate float64 `json:"rate,omitempty"`
 }
 
@@ -32,11 +32,10 @@ type state struct {
 	Findings []finding `json:"findings,omitempty"`
 	// Sure is the number of runs in which every promised law was exercised. If a promise was broken, it is 0.
 	Sure int `json:"sure"`
-	// Runs is the number of runs performed.
 	Runs int `json:"runs"`
 }
 
-// summary returns the findings and the number of runs of all subjects so far. The result is a state, encoded as JSON.
+// summary returns all subjects' findings and number of runs so far, as a state encoded as JSON.
 func (j *job) summary() json.RawMessage {
 	var all state
 	for i, s := range j.subjects {
@@ -65,7 +64,7 @@ func (j *job) stopReason(p queue.Progress) string {
 	return ""
 }
 
-// met describes the first rule that ends the campaign now. It returns "" if the campaign should continue.
+// met describes the first rule by which the campaign ends now, or returns "" if the campaign should continue.
 func (r rules) met(p queue.Progress, s state) string {
 	broken := 0
 	for _, f := range s.Findings {

@@ -16,7 +16,7 @@ import (
 )
 
 // FolderFor returns the default folder for a command's results. Its name contains a hash of the scenario and of the
-// given options. A call with other options therefore writes to another folder, and the same call replaces its results.
+// given options. So a command with other options writes to another folder, and the same command replaces its results.
 func FolderFor(name string, s *scenarios.Scenario, asked ...string) string {
 	sum := sha256.New()
 	for _, text := range append(asked, string(s.Text())) {
@@ -42,8 +42,8 @@ const (
 	VerdictFile = "verdict.json"
 )
 
-// WriteRun writes the files of one run: its inputs, its history and the verdict. It writes them to the given subfolder
-// of the command's folder.
+// WriteRun writes the files of one run to the given subfolder of the command's folder: the inputs, the history and the
+// verdict.
 func WriteRun(f *output.Frame, place string, from []search.File, run *single.Run) {
 	for _, file := range from {
 		f.Files.Keep(output.File{Name: path.Join(place, file.Name), Content: file.Text})
@@ -61,7 +61,7 @@ func FilesOfRun(place string) (all []string) {
 	return all
 }
 
-// Repetition says how a run can be repeated: exactly (with the same digest), or in real time (with the same options).
+// Repetition says how to repeat a run: exactly (with the same digest), or in real time (with the same options).
 type Repetition struct{ Digest, Options string }
 
 // planText returns the plan, after a comment that says how to repeat its run.

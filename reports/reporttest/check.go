@@ -1,5 +1,5 @@
 // Package reporttest contains what the tests of reports share: a check that applies to every document in all its output
-// formats, and a few handwritten histories. Tests of the words and pictures of reports use these histories.
+// formats, and a few handwritten histories for tests of the words and pictures of reports.
 //
 // Goals: one check for all documents; the code of a history reads like a description of what happened, and builds a
 // history that a run could have recorded. Non-goals: the content of a document, and checking a history: its findings
@@ -19,10 +19,10 @@ import (
 const LongCommand = `fencepost run '/a/rather long/path/to the/folder/of scenarios/my-lock.yaml' ` +
 	`--seed 18446744073709551615 --vary 'restart=8s..11s/1s' --out found/here`
 
-// Check returns an error that describes what is wrong with a document: with its pages, or with its text at some width.
-// For example, a reader must be able to paste a long command from the text. Text and page must mention an interruption
-// if and only if the work was interrupted. They must explain the probe (see document.ProbeIs) if and only if they
-// mention it.
+// Check returns an error that describes what is wrong with a document's pages, or with its text at some width. For
+// example, it must be possible to paste a long command from the text. The text and the pages must mention an
+// interruption if and only if the work was interrupted. They must explain the probe (see document.ProbeIs) if and only
+// if they mention it.
 func Check(d *document.Document) (err error) {
 	wrong := func(format string, args ...any) { err = errors.Join(err, fmt.Errorf(format, args...)) }
 	says := func(form, text string) {

@@ -14,7 +14,7 @@ import (
 // process and reports no progress.
 type Crew struct {
 	Workers int // number of workers in this process; 0: one for each core
-	// Hands, if set, makes other processes perform the jobs.
+	// Hands, if set, makes other processes do the jobs.
 	Hands Hands
 	// Progress, if set, is called on the caller's goroutine with a name for the jobs, the number of jobs done and the
 	// total.
@@ -29,10 +29,10 @@ func (c Crew) Report(what string, done, of int) {
 }
 
 // InOrder runs jobs 0 to n-1 on the given number of workers; 0 stands for one worker per core. It passes the results to
-// the function take in the order of the jobs, on the caller's goroutine, so the outcome does not depend on the number
-// of workers. The function start is called once for each worker; the function that it returns is never called
-// concurrently. InOrder stops early at the first error of a job or of take. It also stops when ctx is done, after
-// finishing the jobs that have begun. done is the number of results that InOrder has passed to take.
+// take in the order of the jobs, on the caller's goroutine, so the outcome does not depend on the number of workers. It
+// calls start once for each worker, and never calls the returned function concurrently. InOrder stops early at the
+// first error of a job or of take. It also stops when ctx is done, after finishing the jobs that have begun. It returns
+// the number of results that it has passed to take.
 func InOrder[R any](ctx context.Context, workers, n int, start func() func(job int) (R, error),
 	take func(job int, r R) error) (done int, err error) {
 	workers = cmp.Or(max(workers, 0), runtime.GOMAXPROCS(0))

@@ -1,6 +1,6 @@
 // Package locks contains the lock protocols under test. Each is written as its document describes it, and uses only
-// sim.Env. The comments name documents by their authors; scenarios/STATEMENTS.md lists titles and addresses. For each
-// step that some released library is known to omit, there is a setting that omits it.
+// sim.Env. The comments refer to documents by their authors; scenarios/STATEMENTS.md lists titles and addresses. For
+// each step that some released library is known to omit, there is a setting that omits it.
 //
 // Goals: the code of each protocol reads like its document; incorrect settings are possible and have names. Non-goals:
 // deciding whether a lock is safe (checker), doing the protected work (scenarios), and locks for production use.
@@ -21,7 +21,7 @@ type Reentry string
 
 const (
 	CountedReentry Reentry = "counted" // the holds are counted, and the last release gives up the lock
-	// the first release gives up the lock, regardless of the number of holds (go-zero 1338)
+	// the first release releases the lock, regardless of the number of holds (go-zero 1338)
 	UncountedReentry Reentry = "uncounted"
 	// the client compares the owner, then sets the key again, even if another client owns it by then (redisson 84)
 	OverwritingReentry Reentry = "overwrite"
@@ -46,7 +46,7 @@ type Need struct {
 	Why     string
 }
 
-// Needs returns the settings in c that use a command that some versions of Redis do not have.
+// Needs returns the settings in c that use a command that only some versions of Redis have.
 func (c *Config) Needs() (list []Need) {
 	switch c.Release {
 	case ReleaseCAD:
@@ -133,16 +133,16 @@ const (
 	NeverEnds Ending = "never"
 )
 
-// Wait describes the WAIT command that a client sends after it has set a lock on a replicated Redis (Alibaba Cloud), or
-// the WAITAOF that it sends instead.
+// Wait describes the WAIT or WAITAOF command that a client sends after it has set a lock on a replicated Redis server
+// (Alibaba Cloud).
 type Wait struct {
 	Replicas int           // number of replicas that must have the write
 	Fsync    Disks         // with WAITAOF, the disks that must have the write; default: none, which is WAIT
 	Timeout  time.Duration // argument of WAIT, in whole ms; 0: wait forever
 	Obey     bool          // the attempt fails if fewer replicas have replied; default: on
 	Release  bool          // send WAIT also after the release
-	// SameConnection makes the client send WAIT on the connection that set the lock, because WAIT covers only writes of
-	// its own connection. If it is off, WAIT is sent to the current master. Default: on.
+	// SameConnection makes the client send WAIT on the connection that set the lock, because WAIT covers only the
+	// writes of its own connection. Otherwise the client sends WAIT to the current master. Default: on.
 	SameConnection bool
 }
 
@@ -166,10 +166,10 @@ type Config struct {
 	Patience time.Duration   // an acquire gives up after this time; 0: never
 	Attempts int             // an acquire gives up after this number of attempts; 0: no limit
 	Waits    sim.ClockKind   // clock on which patience is measured; default monotonic
-	// Abrupt makes the client end a request in progress when it stops waiting for the lock. Default: off.
+	// Abrupt makes the client abort its current request when it stops waiting for the lock. Default: off.
 	Abrupt bool
-	// ReleaseOnFailure makes a client delete whatever a failed attempt may have left behind. Default: on; with one
-	// Redis, off.
+	// ReleaseOnFailure makes a client delete whatever a failed attempt may have left behind. Default: on, except with a
+	// single Redis server.
 	ReleaseOnFailure bool
 	Wake             Waking        // for one Redis: when a client that found the lock taken tries again; default: delay
 	Release          Release       // default: script (for setnx and setnx-expire: del)
@@ -185,7 +185,7 @@ type Config struct {
 	Shared  bool // ask for a read lock, which other readers may hold at the same time; default: off
 	Readers bool // the lock is a read-write lock, because some client asks for a read lock
 
-	// The next fields are for a replicated Redis only.
+	// The next fields are only for a replicated Redis server.
 	Sentinel sim.ProcessID // the Sentinel to ask for the master of Servers[0]; empty: no failovers
 	Wait     *Wait         // nil: do not wait for replicas
 
@@ -193,24 +193,24 @@ type Config struct {
 	// its key, and follows redirections.
 	Cluster bool
 
-	// The next fields are only for locks on Redis that have an expiry.
+	// The next fields are only for locks on Redis with an expiry.
 	Clock sim.ClockKind // clock that measures elapsed time and validity; default monotonic
-	// ElapsedCheck turns on step 3 of the Redlock document. Default: on, but with one Redis only if the client checks
-	// the validity or extends the lock.
+	// ElapsedCheck turns on step 3 of the Redlock document. Default: on; with a single Redis server, only if the client
+	// checks the validity or extends the lock.
 	ElapsedCheck bool
 	Drift        Allowance  // default none; for Redlock 1 % + 2 ms
 	TokenScope   TokenScope // also used by locks without expiry; default: per-request
 
-	// InObject makes all tasks of a client store the owner value in one field that they share. If it is off, each call
-	// to Acquire keeps its own value. Default: off.
+	// InObject makes all tasks of a client store the owner value in one shared field. If it is off, each call to
+	// Acquire has its own value. Default: off.
 	InObject bool
 
-	// Own contains the settings that no other protocol has, as a value of a type defined in the protocol's file. It is
+	// Own contains the settings that only this protocol has, as a value of a type defined in the protocol's file. It is
 	// nil if there are none. To change a setting, assign a new value to Own instead of changing the old one, so that
 	// copies of a Config are independent.
 	Own any
 
-	// First is the index in Servers of the server that a client asks first, if clients distribute their load.
+	// First is the index in Servers of the server that a client asks first, if the clients spread their load.
 	First int
 }
 

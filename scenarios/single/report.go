@@ -34,14 +34,14 @@ func (r *Run) document(v *views) *document.Document {
 	return d
 }
 
-// Excerpt returns the run for use in another report. The text of that report contains the whole report of the run. Its
-// page contains only what OnPage returns.
+// Excerpt returns the run for inclusion in another report. The text of that report contains the whole report of the
+// run, whereas its page contains only what OnPage returns.
 func (r *Run) Excerpt(heading string) []document.Block {
 	return append([]document.Block{document.Whole{Document: r.Document()}}, r.OnPage(heading)...)
 }
 
-// OnPage returns the part of the run that the page of another report shows: the plan under a heading, the timeline, and
-// the explanation of each violation.
+// OnPage returns the part of the run that appears on the page of another report: the plan under a heading, the
+// timeline, and the explanation of each violation.
 func (r *Run) OnPage(heading string) []document.Block {
 	picture := timeline.New(r.Lanes)
 	all := []document.Block{
@@ -118,7 +118,7 @@ func (r *Run) conditions(v *views, picture *timeline.Timeline) document.Columns 
 	return all
 }
 
-// facts says how the run was performed: as a single line for the text form of the report, and as a list for its page.
+// facts describes the run's execution: as a single line for the text form of the report, and as a list for its page.
 func (r *Run) facts() (line, list document.Facts) {
 	events, took := len(r.Recorded().Events), text.Instant(history.Of(r.Simulated))
 	seed := strconv.FormatUint(r.Seed, 10)
@@ -137,7 +137,7 @@ func (r *Run) facts() (line, list document.Facts) {
 			{Name: "true time", Value: took}}
 }
 
-// suite returns a suite with a case for each law, and for each metric that the scenario names.
+// suite returns a test suite with a case for each law, and for each metric that the scenario names.
 func (r *Run) suite(title *document.Title) document.Suite {
 	if r.Recording != nil {
 		return r.recordedSuite()
@@ -156,7 +156,7 @@ func (r *Run) suite(title *document.Title) document.Suite {
 	return s
 }
 
-// cameOut returns the outcome of a law or metric in the scenario's words, and a text to append to the verdict on it.
+// cameOut returns the outcome of a law or metric as the scenario words it, and words to append to the verdict on it.
 func (r *Run) cameOut(name string) (got, how string) {
 	if !slices.Contains(checker.Laws, checker.Law(name)) {
 		got = r.measured(name)

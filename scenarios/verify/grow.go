@@ -33,7 +33,7 @@ type growth struct {
 	lost   string // why nothing was tried; empty if it was tried
 }
 
-// grower adds one fault to branches (plans to which further faults can be added). It belongs to one worker.
+// grower adds one fault to branches (plans to which further faults can be added). Each worker has its own grower.
 type grower struct {
 	ctx      context.Context
 	v        *Verification
@@ -83,7 +83,8 @@ func newGrower(ctx context.Context, v *Verification) *grower {
 	return g
 }
 
-// cutShort returns the results so far and no error if ctx ended the job. Otherwise it returns its arguments unchanged.
+// cutShort handles the results of a job. If ctx ended the job, it returns the results so far and no error. Otherwise it
+// returns its arguments unchanged.
 func (g *grower) cutShort(done *growth, err error) (*growth, error) {
 	if ended := g.ctx.Err(); ended == nil || !errors.Is(err, ended) {
 		return done, err
@@ -92,7 +93,7 @@ func (g *grower) cutShort(done *growth, err error) (*growth, error) {
 	return g.growth, nil
 }
 
-// bare runs and judges the plan of a branch as it is, without adding a fault.
+// bare runs and judges the plan of a branch without adding a fault.
 func (g *grower) bare(b *branch) (*growth, error) {
 	g.branch, g.growth = b, &growth{Tally: newTally(g.v.Scenario.Promise.Laws)}
 	result, _, err := g.run(nil, false)
@@ -112,20 +113,20 @@ func (g *grower) climb(b *branch, deeper bool) error {
 	return err
 }
 
-// share is one of several equal parts of a list. It is part number s.part, counted from 0, of s.of parts.
+// share is part number s.part, counted from 0, of a list that is divided into s.of equal parts.
 type share struct{ part, of int }
 
 // bounds returns the range [from, to) of indices of the share in a list of length n.
 func (s share) bounds(n int) (from, to int) { return n * s.part / s.of, n * (s.part + 1) / s.of }
 
-// start is a fault whose start and end times are not yet set, together with an opening, which is a place where the
-// fault may start.
+// start is a fault whose start and end times are not set yet, together with an opening, that is, a place where it may
+// start.
 type start struct {
 	fault nemesis.Fault
 	opening
 }
 
-// grow adds each fault of kind k to a plan (branch), one fault at a time. It tries only one share of the possible
+// grow adds each fault of kind k to a branch (a plan), one fault at a time. It tries only one share of the possible
 // starts.
 func (g *grower) grow(b *branch, k nemesis.Kind, of share, deeper bool) (*growth, error) {
 	if err := g.climb(b, deeper); err != nil {
@@ -143,8 +144,8 @@ func (g *grower) grow(b *branch, k nemesis.Kind, of share, deeper bool) (*growth
 	return g.growth, nil
 }
 
-// starts returns the faults of kind k that can be added to the current plan (branch). Each fault comes with an opening
-// (a place where it may start).
+// starts returns the faults of kind k that can be added to the current branch, each with an opening (a place where it
+// may start).
 func (g *grower) starts(k nemesis.Kind) (list []start) {
 	for _, f := range templates(g.v.Scenario, g.subjects, k) {
 		for _, o := range g.openings(&f) {
@@ -180,7 +181,7 @@ func (g *grower) openings(f *nemesis.Fault) []opening {
 	return list
 }
 
-// dividingInstants returns the instants that divide the possible start times of a fault into intervals, except for the
+// dividingInstants returns the instants that divide the possible start times of a fault into intervals. It omits the
 // actions of the fault's target, which also divide them.
 func (g *grower) dividingInstants(f *nemesis.Fault) []sim.Time {
 	c, how := &g.parent, f.Kind.Placement()
@@ -199,8 +200,8 @@ func (g *grower) dividingInstants(f *nemesis.Fault) []sim.Time {
 }
 
 // repeats reports whether a fault of kind k at opening o (a place where the fault can start) adds nothing new to the
-// current plan. It adds nothing new if it would only prolong the plan's last fault. It also adds nothing new if both
-// faults strike the same message, because such faults are tried in only one order.
+// current plan. That is so if it would only prolong the plan's last fault. It is also so if both faults strike the same
+// message, and these two kinds are tried only in the other order.
 func (g *grower) repeats(k nemesis.Kind, o *opening) bool {
 	if len(g.faults) == 0 {
 		return false
@@ -216,7 +217,7 @@ func (g *grower) repeats(k nemesis.Kind, o *opening) bool {
 	return k == kind && (!o.isInterval() || o.since == g.from.at-1)
 }
 
-// place tries a fault at an opening (a place where it can start), with each possible end time or each possible size.
+// place tries a fault at an opening (a place where it can start), with each possible end time or size.
 func (g *grower) place(f nemesis.Fault, o *opening) error {
 	if g.v.Options.Requests {
 		return g.placeOnce(f, o)
@@ -255,9 +256,9 @@ func (g *grower) forGood(f nemesis.Fault, o *opening) error {
 	return g.early(f, o)
 }
 
-// early tries a fault that never ends, at the first instant of its opening (the place where it can start). The start
-// matters to deadlock-freedom: that law requires a period without changes to the faults, and the period begins when
-// such a fault strikes.
+// early tries a fault that never ends, at the first instant of its opening (the place where it can start). For
+// deadlock-freedom, the start matters: the law requires a period in which the faults do not change, and this period
+// begins when such a fault strikes.
 func (g *grower) early(f nemesis.Fault, o *opening) error {
 	if !o.isInterval() || o.since+1 == o.at {
 		return nil
@@ -266,8 +267,8 @@ func (g *grower) early(f nemesis.Fault, o *opening) error {
 	return err
 }
 
-// lasting tries a fault that can end, with each possible end time. It finds the possible end times in a run in which
-// the fault never ends.
+// lasting tries a fault that can end, with each possible end time. To find the possible end times, it first runs the
+// plan with a fault that never ends.
 func (g *grower) lasting(f nemesis.Fault, o *opening) error {
 	last := o.at + g.beyond
 	endless := last
@@ -296,8 +297,8 @@ func (g *grower) lasting(f nemesis.Fault, o *opening) error {
 	return nil
 }
 
-// ends returns the end times to try for a fault that starts at opening o (a place where it can start). c contains the
-// events and moments of the run in which the fault never ends.
+// ends returns the end times to try for a fault that starts at opening o (a place where it can start). c is the course
+// of the run in which the fault never ends.
 func (g *grower) ends(c *course, f *nemesis.Fault, o *opening, last sim.Time) []sim.Time {
 	travel := g.travels[g.assignment]
 	marks := c.marks(o.at, last)
@@ -325,9 +326,8 @@ func (g *grower) ends(c *course, f *nemesis.Fault, o *opening, last sim.Time) []
 	return append(list, last)
 }
 
-// latest returns the latest instant of an opening (a place where a fault can start) at which fault f may start, if it
-// ends at the given time. The scenario must not exclude f with this start and end. ok is false if there is no such
-// instant.
+// latest returns the latest instant of an opening (a place where a fault can start) at which fault f may start if it
+// ends at the given time. It skips starts that the scenario excludes. ok is false if there is no such instant.
 func (g *grower) latest(f nemesis.Fault, o *opening, end sim.Time) (at sim.Time, ok bool) {
 	at = min(o.at, end-1)
 	for _, x := range g.v.Scenario.Mix.Without {
@@ -339,7 +339,7 @@ func (g *grower) latest(f nemesis.Fault, o *opening, end sim.Time) (at sim.Time,
 	return at, ok && !excluded(g.v.Scenario, g.subjects.Names, g.fault(f, o, at, end))
 }
 
-// fault returns f with its start and its end set.
+// fault returns f with the given start and end.
 func (g *grower) fault(f nemesis.Fault, o *opening, at, end sim.Time) nemesis.Fault {
 	if f.Kind.Has(nemesis.FieldTrigger) {
 		f.Trigger = o.trigger(at)

@@ -15,8 +15,8 @@ func (c *Cluster) enter(id uint64, command Command) []byte {
 	return binary.LittleEndian.AppendUint64(nil, id)
 }
 
-// command returns the command of a log entry and the ID of the request that proposed it. If the entry is the empty
-// first entry of a new leader, command returns nil.
+// command returns the command of a log entry and the ID of the request that proposed it. The command is nil if the
+// entry is the empty first entry of a new leader.
 func (c *Cluster) command(raw *raftpb.Entry) (command *Command, id uint64) {
 	if len(raw.GetData()) == 0 {
 		return nil, 0

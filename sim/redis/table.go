@@ -51,7 +51,7 @@ func (c nodeCommand) withSubs(subs arities) nodeCommand {
 	return c
 }
 
-// withWriters returns the command with the given subcommands marked as able to change data.
+// withWriters returns the command with the given subcommands marked as changing data.
 func (c nodeCommand) withWriters(subs ...string) nodeCommand {
 	c.writers = subs
 	return c
@@ -70,7 +70,7 @@ func (c nodeCommand) forVersions(v versionRange) nodeCommand {
 }
 
 // byVersion returns two table entries, one for each version, for a command that scripts may call only in Redis 8.
-// (Redis itself has allowed this since 7.2.)
+// (Redis itself has allowed such calls since 7.2.)
 func byVersion(name string, arity int, flags flag, keys keyRange, run func(n *Node, args []string)) []nodeCommand {
 	return []nodeCommand{row(name, arity, flags|noScript, run).withKeys(keys).forVersions(before8),
 		row(name, arity, flags, run).withKeys(keys).forVersions(only8)}
@@ -204,8 +204,8 @@ func (n *Node) dispatch(args []string) {
 	}
 }
 
-// refuse replies with the error for a command that is refused. c is nil for an unknown command. If a transaction is
-// open, its EXEC will fail. If the refused command is EXEC itself, the transaction ends.
+// refuse refuses a command with the given error. c is nil for an unknown command. If a transaction is open, its EXEC
+// will fail. If the refused command is EXEC itself, the transaction ends.
 func (n *Node) refuse(c *nodeCommand, trouble string) {
 	t := n.transaction()
 	if c != nil && c.Name == "exec" {

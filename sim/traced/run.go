@@ -33,8 +33,8 @@ type block struct {
 	timed bool
 	wall  bool  // at is a time on the wall clock
 	at    int64 // if wall is not set: how far the process's clock will have advanced
-	// futex identifies the futex that the thread is waiting on, if bits is not 0. Threads that wait on the same futex
-	// are woken in the order in which they began to wait.
+	// futex identifies the futex on which the thread waits, if bits is not 0. Threads that wait on the same futex are
+	// woken in the order in which they began to wait.
 	futex futexKey
 	bits  uint32
 	order uint64
@@ -44,8 +44,8 @@ type block struct {
 	firm  bool          // signals do not end the wait
 	takes signalSet     // the signals for which the call waits, and which it returns
 	masks *signalSet    // if set: the signals that the thread blocks during the call, in place of its own
-	// ready ends the system call if possible, and reports whether it did. If timeout is true, the time has expired and
-	// the call must end.
+	// ready ends the system call if possible, and reports whether it did. If timeout is true, time is up and the call
+	// must end.
 	ready func(timeout bool) bool
 }
 
@@ -81,8 +81,8 @@ func (m *Machine) run(t *thread) {
 	}
 }
 
-// stop waits until a running thread stops or ends. If its process ends, the kernel reports the end of the first thread
-// only after the tracer has collected the exit statuses of all other threads.
+// stop waits until a running thread stops or ends. If the whole process ends, the kernel reports the end of the first
+// thread only after the tracer has collected the exit statuses of all other threads.
 func (t *thread) stop() (unix.WaitStatus, error) {
 	for {
 		var st unix.WaitStatus
@@ -99,7 +99,7 @@ func (t *thread) stop() (unix.WaitStatus, error) {
 	}
 }
 
-// resume lets a stopped thread continue. It first writes the current readings of the process's clocks to the memory
+// resume lets a stopped thread continue. First, it writes the current readings of the process's clocks to the memory
 // page from which the process reads them. It returns false if the process has ended.
 func (p *Process) resume(t *thread) bool {
 	m := p.m
@@ -124,7 +124,7 @@ func (p *Process) resume(t *thread) bool {
 	return true
 }
 
-// enter handles a thread that has stopped at the entry of a system call.
+// enter handles a thread that has stopped on entry to a system call.
 func (m *Machine) enter(t *thread) {
 	unix.PtraceGetRegs(t.tid, &t.regs)
 	c, known := calls[t.regs.Orig_rax]
@@ -154,7 +154,7 @@ func (m *Machine) enter(t *thread) {
 	}
 }
 
-// ends is called when the machine stops running a thread and can choose another one.
+// ends stops running a thread, so that the machine can choose another one.
 func (m *Machine) ends(t *thread) {
 	m.current = nil
 	t.p.look()
@@ -236,7 +236,7 @@ func (m *Machine) executed(t *thread) {
 	p.recheck() // files that are closed when a program is executed
 }
 
-// finish sets the result of a system call. The thread has stopped at the entry of the call.
+// finish sets the result of a system call. The thread must be stopped on entry to the call.
 func (t *thread) finish(result int64) {
 	t.record(result)
 	t.regs.Orig_rax = ^uint64(0)
@@ -265,9 +265,9 @@ func (t *thread) blocks(b block) outcome {
 	return blocks
 }
 
-// passThrough calls the function change, which modifies the arguments of a system call, and then lets the kernel
-// execute the call. The thread has stopped at the entry of the call. Afterward, passThrough restores the thread's
-// registers, because programs rely on their values.
+// passThrough calls change, which modifies the arguments of a system call, and then lets the kernel execute the call.
+// The thread must be stopped on entry to the call. Afterward, passThrough restores the thread's registers, because
+// programs rely on their values.
 func (t *thread) passThrough(change func(r *unix.PtraceRegs)) int64 {
 	old := t.regs
 	change(&t.regs)

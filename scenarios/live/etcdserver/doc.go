@@ -1,10 +1,10 @@
-// Package etcdserver replaces the simulated etcd members of a world that runs in real time with real ones. Each member
-// is a server process, wrapped as a [sim.Server].
+// Package etcdserver replaces the simulated etcd members of a world that runs in real time with real ones. Each real
+// member is a server process, wrapped as a [sim.Server].
 //
 // [Launch] starts the members in the private folder of a keeper, with the first one as the leader. The calls of
-// simulated clients travel over the simulated links and arrive at a member. The member passes them on to its process by
-// gRPC, on a socket in that folder, and sends back the responses. A pause is SIGSTOP and a crash is kill -9; everything
-// that etcd has acknowledged is fsynced. Messages between members also travel over the simulated links (package fleet).
+// simulated clients reach a member over the simulated links. The member passes them on to its process by gRPC, on a
+// socket in that folder, and returns the responses. A pause is SIGSTOP and a crash is kill -9; everything that etcd has
+// acknowledged is fsynced. Messages between members also travel over the simulated links (package fleet).
 //
 // The bytes that a user's library and a process exchange are passed on unchanged ([Bytes]).
 //
@@ -13,16 +13,16 @@
 //
 // # Records
 //
-// Keys that appear and vanish are recorded as the members report them. Each member is watched for all keys, and each
-// revision is recorded once, when the first member reports it; revisions arrive in order. A reply is sent only when all
-// revisions up to the one in its header are recorded. The owner of a key is found among the pending requests: it is the
-// only attempt that puts the key with the same value and lease, or that has sent bytes that contain such a request. A
-// watch reports neither why a key vanishes nor that a lease is extended. Therefore, neither is recorded, and laws and
-// causes that depend on them remain undecided.
+// The appearance and disappearance of keys is recorded as the members report it. All keys are watched on each member,
+// and each revision is recorded once, when the first member reports it. Revisions arrive in order. A reply is sent only
+// when all revisions up to the one in its header are recorded. To find the owner of a key, the package looks for the
+// pending request of the only attempt that puts the key with the same value and lease, or that has sent bytes
+// containing such a request. A watch does not report why a key disappears, or that a lease is extended. Therefore,
+// neither is recorded, and laws and causes that depend on them remain undecided.
 //
 // # Who can be a member
 //
-// Members identify each other by a certificate of the run (with TLS on the ports for each other). Clients reach them on
+// Members identify each other by the run's certificate, with TLS on the ports between them. Clients reach them on
 // sockets in the private folder.
 //
 // Goals: the same replies, keys and effects of every fault as with the simulated members; no process or file remains

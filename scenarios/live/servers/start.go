@@ -12,9 +12,9 @@ import (
 // mostStarts is the maximum number of attempts to start a run.
 const mostStarts = 3
 
-// begun starts a run. If the servers or Fencepost's own clients are not ready in time, the host may have been too busy.
-// In that case, begun starts the run again, and the notes of the result say so. If no start succeeds, the run is
-// undecided, and the error is a *live.UndecidedError.
+// begun starts a run. If the servers or Fencepost's own clients are not ready in time, perhaps because the host is too
+// busy, begun starts the run again, and the result's notes say so. If no start succeeds, the run is undecided, and the
+// error is a *live.UndecidedError.
 func begun(o *live.Options, run func() (*live.Result, error)) (*live.Result, error) {
 	var delayed error
 	for start := 1; ; start++ {
