@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// TestALawOfOneFileIsKnownToAllRooms checks that a law that is defined in a single file works in all packages. A
-// scenario can expect and promise the law, and the verdicts on one run and on many runs include it. The runs have all
-// three outcomes: the law holds, is broken, or cannot be checked.
+// TestALawOfOneFileIsKnownToAllRooms checks that a law defined in a single file works in all packages: a scenario can
+// expect and promise it, and the verdicts on one run and on many runs include it. The runs have all three outcomes: the
+// law holds, is broken, or cannot be checked.
 func TestALawOfOneFileIsKnownToAllRooms(t *testing.T) {
 	checker.WithPromptRelease(t)
 	const law = checker.PromptRelease

@@ -24,8 +24,8 @@ var (
 	given   = regexp.MustCompile("`([a-z-]+(?:\\.[a-z-]+)+): ([^`]+)`")
 )
 
-// Each row of the table of arguments in DEBATE.md names laws and states their outcomes. Runs with a few seeds must have
-// these outcomes.
+// TestTheDebateIsDecidedAsItSays checks the table of arguments in DEBATE.md. Each row names laws and states their
+// outcomes. Runs with a few seeds must have these outcomes.
 func TestTheDebateIsDecidedAsItSays(t *testing.T) {
 	rows := table(t, "DEBATE.md", "argument")
 	for _, row := range rows {
@@ -53,8 +53,8 @@ func TestTheDebateIsDecidedAsItSays(t *testing.T) {
 	}
 }
 
-// The guide in DEBATE.md recommends a lock and a scenario in each row. If the row's settings are put into that
-// scenario, the lock must behave as the row says.
+// TestTheGuideHoldsWithItsSettings checks the guide in DEBATE.md, which recommends a lock and a scenario in each row.
+// With the row's settings, the lock must behave in that scenario as the row says.
 func TestTheGuideHoldsWithItsSettings(t *testing.T) {
 	rows := table(t, "DEBATE.md", "I need the lock")
 	for _, row := range rows {

@@ -27,8 +27,8 @@ func TestFormerNamesOfRequestsAreAccepted(t *testing.T) {
 	}
 }
 
-// strikesAlike reports whether client-1 sends a request with the current name. If it does, strikesAlike also checks
-// that a fault has the same effect under the former name of the request as under the current one.
+// strikesAlike reports whether client-1 sends a request with the current name. If so, it also checks that a fault has
+// the same effect under the request's former name as under the current one.
 func strikesAlike(t *testing.T, s *Scenario, former, now string) bool {
 	t.Helper()
 	const fault = "pause client-1 for 1s after its "

@@ -28,8 +28,8 @@ func (a *asker) Received([]byte, *Incoming)             { a.answered++; a.pipe.C
 func (a *asker) Ended(Status)                           {}
 func (a *asker) Tag([]string) (history.Attempt, string) { return "", "" }
 
-// TestAnEndlessRunKeepsNothingOfWhatIsOver: an endless run frees closed connections and delivered messages, and does
-// not keep a count of requests for each attempt.
+// TestAnEndlessRunKeepsNothingOfWhatIsOver checks that an endless run frees closed connections and delivered messages,
+// and does not keep a count of requests for each attempt.
 func TestAnEndlessRunKeepsNothingOfWhatIsOver(t *testing.T) {
 	w := New(1, Options{Endless: true, Delay: Delay{time.Millisecond, 2 * time.Millisecond}})
 	w.AddServer("redis-1", answerer{})
@@ -52,7 +52,7 @@ func TestAnEndlessRunKeepsNothingOfWhatIsOver(t *testing.T) {
 	}
 }
 
-// TestAClientOfSeveralPipesBeginsAgainInAnEndlessRun: BeginAgain closes all connections of the client.
+// TestAClientOfSeveralPipesBeginsAgainInAnEndlessRun checks that BeginAgain closes all connections of the client.
 func TestAClientOfSeveralPipesBeginsAgainInAnEndlessRun(t *testing.T) {
 	w := New(1, Options{Endless: true})
 	w.AddServer("redis-1", answerer{})
@@ -68,8 +68,8 @@ func TestAClientOfSeveralPipesBeginsAgainInAnEndlessRun(t *testing.T) {
 	}
 }
 
-// TestAnEndlessRunHasNoLimitOfEvents: an endless run limits only the number of events at a single instant, not their
-// total number.
+// TestAnEndlessRunHasNoLimitOfEvents checks that an endless run limits only the number of events at a single instant,
+// not their total number.
 func TestAnEndlessRunHasNoLimitOfEvents(t *testing.T) {
 	for _, endless := range []bool{false, true} {
 		w := New(1, Options{Endless: endless})
@@ -104,9 +104,9 @@ func (s *spy) Crashed() Time          { s.note("crashed"); return 0 }
 func (s *spy) Jumped(d time.Duration) { s.note("jumped %v", d) }
 func (s *spy) Drifted(ppm int64)      { s.note("drifted %d", ppm) }
 
-// TestOutsideIsNotified: an Outside is notified of every fault of its process. Nested pauses count as one pause: the
-// Outside is notified when the first pause begins and when the last pause ends. Pass triggers the faults that wait for
-// the given point.
+// TestOutsideIsNotified checks that an Outside is notified of every fault of its process. Nested pauses count as one:
+// the Outside is notified when the first pause begins and when the last pause ends. Pass must trigger the faults that
+// wait for the given point.
 func TestOutsideIsNotified(t *testing.T) {
 	w := New(1, Options{})
 	s := &spy{w: w}
@@ -128,8 +128,8 @@ func TestOutsideIsNotified(t *testing.T) {
 	}
 }
 
-// TestWhatIsRecordedCanBeKeptOut: Options.Keep is called for each event. The history contains only the events for which
-// Keep returns true, as changed by Keep.
+// TestWhatIsRecordedCanBeKeptOut checks that Options.Keep is called for each event, and that the history contains only
+// the events for which Keep returns true, as changed by Keep.
 func TestWhatIsRecordedCanBeKeptOut(t *testing.T) {
 	seen := 0
 	w := New(1, Options{Keep: func(e *history.Event) bool {
@@ -144,7 +144,7 @@ func TestWhatIsRecordedCanBeKeptOut(t *testing.T) {
 	}
 }
 
-// TestALateStep: if an event was due before the time given to StepLate, StepLate executes it at the given time.
+// TestALateStep checks that StepLate executes an event at the given time if the event was due earlier.
 func TestALateStep(t *testing.T) {
 	w := New(1, Options{})
 	var at []Time

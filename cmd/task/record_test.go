@@ -9,8 +9,8 @@ import (
 )
 
 // TestRecordsAreReadUpToALimit checks that a file of exactly the maximum size is read, and that a file with one more
-// byte is rejected. If the size is known, the file must be rejected without being read. A device that never ends is
-// rejected, too.
+// byte is rejected. If the size is known, the file must be rejected without being read. A device that never ends must
+// be rejected, too.
 func TestRecordsAreReadUpToALimit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "record")
 	for _, text := range []string{"", "1234", "12345"} {
@@ -30,7 +30,7 @@ func TestRecordsAreReadUpToALimit(t *testing.T) {
 	}
 }
 
-// TestNoRecordOfAQuarterGigabyteIsRead checks that the error gives the limit. The file is sparse, so it takes no space.
+// TestNoRecordOfAQuarterGigabyteIsRead checks that the error names the limit. The file is sparse, so it takes no space.
 func TestNoRecordOfAQuarterGigabyteIsRead(t *testing.T) {
 	dir := t.TempDir()
 	f, err := os.Create(filepath.Join(dir, ExplorationFile))

@@ -68,9 +68,9 @@ func (a *Advice) find(change string) *Tried {
 	return nil
 }
 
-// No lease can survive a pause that is longer than the lease. Only the resource can keep the data safe, by checking
-// fencing tokens. A lock without expiry preserves exclusion, but nobody can acquire it anymore after its holder has
-// crashed.
+// TestFencingSavesTheDataFromAPause checks the advice for a pause that is longer than the lease, which no lease can
+// survive. Only the resource can keep the data safe, by checking fencing tokens. A lock without expiry preserves
+// exclusion, but nobody can acquire it again after its holder has crashed.
 func TestFencingSavesTheDataFromAPause(t *testing.T) {
 	if !testkit.Full() {
 		t.Skip("it tries a hundred changes under sixty plans; FENCEPOST_FULL=1 asks for it")
@@ -108,16 +108,16 @@ func TestSavingChanges(t *testing.T) {
 		also     []string // changes that also keep every promise
 		not      []string // changes that do not keep every promise
 	}{
-		// A client that does not check its validity counts its TTL from the reply, but the key expires earlier. In one
-		// of a thousand runs, another client is granted the lock in between. A client that checks the validity counts
-		// it from the time before the request.
+		// A client that does not check its validity counts its TTL from the reply, but the key expires before that TTL
+		// ends. In one of a thousand runs, another client is granted the lock in between. A client that checks its
+		// validity counts its TTL from the time before the request.
 		{"setnx-holder-crash", "lock.protocol: set-nx-px, work.check-validity: on", []string{"lock.protocol: etcd"},
 			[]string{"lock.protocol: setnx-expire", "lock.protocol: set-nx-px"}},
 		{"restart-forgets", "restart delay: 12s",
 			[]string{"servers.persistence.append-fsync: always", "lock.protocol: etcd"},
 			[]string{"lock.quorum: 4", "lock.quorum: 5", "servers.redis: 4", "lock.release-on-failure: off"}},
 		// The pause in this file breaks only ownership, so the advice is about ownership: the release must compare and
-		// delete in one step. These servers have neither CAD nor DELEX.
+		// delete in a single step. These servers have neither CAD nor DELEX.
 		{"get-then-del-race", "lock.release: script", nil,
 			[]string{"lock.retry.count: 3", "lock.release: cad", "lock.release: delex"}},
 		{"no-elapsed-check", "lock.elapsed-check: on", nil, []string{"lock.retry.count: 3"}},
@@ -127,7 +127,7 @@ func TestSavingChanges(t *testing.T) {
 	} {
 		// The command advise uses the same number of seeds. With only 40 seeds (2,040 fresh plans), semi-synchronous
 		// replication with a shorter down-after seems to repair failover-loses-lock. An exploration shows that it does
-		// not: one of 270 plans breaks the lock.
+		// not: 1 of 270 plans breaks the lock.
 		seeds := 100
 		if !testkit.Full() {
 			if seeds = someSeeds; c.scenario != "no-elapsed-check" {
@@ -155,8 +155,8 @@ func TestSavingChanges(t *testing.T) {
 	}
 }
 
-// The runs of each file that the command advise writes have the outcomes that the file expects, even with seeds that
-// the trials did not use. The mended laws hold.
+// TestFilesComeOutAsTheyClaim checks that the runs of each file that the command advise writes have the outcomes that
+// the file expects, even with seeds that the trials did not use. The mended laws must hold.
 func TestFilesComeOutAsTheyClaim(t *testing.T) {
 	for i, name := range []string{"no-elapsed-check", "setnx-holder-crash", "kleppmann-clock-jump",
 		"kleppmann-gc-pause", "failover-loses-lock"} {
@@ -190,7 +190,8 @@ func TestFilesComeOutAsTheyClaim(t *testing.T) {
 	}
 }
 
-// A file without faults is explored with random plans, and the plans that break the lock are shrunk.
+// TestExploresWhatHasNoFaults checks that a file without faults is explored with random plans, and that the plans that
+// break the lock are shrunk.
 func TestExploresWhatHasNoFaults(t *testing.T) {
 	s := parsed(t, "name: mine\nservers: {redis: 1}\nlock: {protocol: set-nx-px, release: del, ttl: 2s} # ours\n"+
 		"work: {hold: 1s, cycles: 2}\nmix: {weights: {pause: 1}}\npromise: [ownership]\n")
@@ -214,7 +215,8 @@ func TestExploresWhatHasNoFaults(t *testing.T) {
 	}
 }
 
-// A file is not rewritten if comments would be lost. Instead, the report tells its author what to change.
+// TestAFileWithACommentInBracesIsNotRewritten checks that a file is not rewritten if this would lose comments. Instead,
+// the report must tell its author what to change.
 func TestAFileWithACommentInBracesIsNotRewritten(t *testing.T) {
 	s := parsed(t, "name: mine\nservers: {redis: 1}\nlock: {protocol: set-nx-px, # ours\n  release: del}\n"+
 		"expect:\n  ownership: violated\n")
@@ -231,7 +233,8 @@ func TestAFileWithACommentInBracesIsNotRewritten(t *testing.T) {
 	}
 }
 
-// A promise that the file makes explicitly must be kept, even if no lock can keep it.
+// TestAPromiseInSoManyWordsIsNotWaived checks that a promise that the file makes explicitly must be kept, even if no
+// lock can keep it.
 func TestAPromiseInSoManyWordsIsNotWaived(t *testing.T) {
 	s := parsed(t, "name: mine\nservers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 2s}\nwork: {hold: 1s}\n"+
 		"faults:\n  - pause client-1 for 9s after acquired\npromise: [mutual-exclusion, deadlock-freedom]\n")
@@ -267,7 +270,8 @@ func TestAdviceDoesNotDependOnWorkers(t *testing.T) {
 	}
 }
 
-// Every key of the format is either offered as a change, or listed in circumstances because it is not part of a lock.
+// TestEveryKeyIsOfferedOrACircumstance checks that every key of the format is either offered as a change, or listed in
+// circumstances because it is not part of a lock.
 func TestEveryKeyIsOfferedOrACircumstance(t *testing.T) {
 	all, _ := scenarios.Variables()
 	known := map[string]bool{}
@@ -287,8 +291,8 @@ func TestEveryKeyIsOfferedOrACircumstance(t *testing.T) {
 	}
 }
 
-// Every key of the format, except those in circumstances, must be changed in some scenario. For each protocol, one of
-// the scenarios contains all its optional mappings.
+// TestEveryKeyIsTriedSomewhere checks that every key of the format, except those in circumstances, is changed in some
+// scenario. For each protocol, one of the scenarios contains all its optional mappings.
 func TestEveryKeyIsTriedSomewhere(t *testing.T) {
 	tried := map[string]bool{}
 	for _, name := range scenarios.Names() {
@@ -325,7 +329,7 @@ func TestEveryKeyIsTriedSomewhere(t *testing.T) {
 	}
 }
 
-// noteChanged records the keys that are changed in the advice for a scenario.
+// noteChanged records the keys that the advice for a scenario tries to change.
 func noteChanged(t *testing.T, s *scenarios.Scenario, tried map[string]bool) {
 	t.Helper()
 	b, err := newSubject(s, Options{From: 1, Seeds: 1})
@@ -337,7 +341,8 @@ func noteChanged(t *testing.T, s *scenarios.Scenario, tried map[string]bool) {
 	}
 }
 
-// The changes that are tried for Redlock include those that its documentation and its critics discuss.
+// TestChangesComeFromTheFormat checks that the changes tried for Redlock include those that its documentation and its
+// critics discuss.
 func TestChangesComeFromTheFormat(t *testing.T) {
 	b, err := newSubject(named(t, "restart-forgets"), Options{From: 1, Seeds: 1})
 	if err != nil {
@@ -368,7 +373,8 @@ func TestChangesComeFromTheFormat(t *testing.T) {
 	}
 }
 
-// A fault on a server of the unchanged lock strikes the corresponding server of the changed lock instead.
+// TestFaultsAreTranslatedToOtherServers checks that a fault on a server of the unchanged lock strikes the corresponding
+// server of the changed lock instead.
 func TestFaultsAreTranslatedToOtherServers(t *testing.T) {
 	from := parsed(t, "name: a\nservers: {redis: 5, replicas: 1}\nlock: {protocol: redlock}\n")
 	etcd := parsed(t, "name: a\nservers: {etcd: 3}\nlock: {protocol: etcd}\n")
@@ -419,8 +425,8 @@ func parsedFault(t *testing.T, line string) nemesis.Fault {
 	return f
 }
 
-// Faults that strike the current servers also strike the servers that a change adds: each added server alone, and all
-// of them together.
+// TestFaultsStrikeAddedServers checks that faults that strike the current servers also strike the servers that a change
+// adds: each added server alone, and all of them together.
 func TestFaultsStrikeAddedServers(t *testing.T) {
 	const single, replicated = "{redis: 1}", "{redis: 1, replicas: 1}"
 	for _, c := range []struct {
@@ -483,8 +489,8 @@ func TestFaultsStrikeAddedServers(t *testing.T) {
 	}
 }
 
-// Variations of a plan contain only kinds of faults that the scenario has, and are valid for the scenario. The same
-// seed gives the same variation.
+// TestVariationsAreValid checks that variations of a plan contain only kinds of faults that the scenario has, and are
+// valid for the scenario. The same seed must give the same variation.
 func TestVariationsAreValid(t *testing.T) {
 	for _, name := range scenarios.Names() {
 		s := named(t, name)

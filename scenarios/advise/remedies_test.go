@@ -14,30 +14,30 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// confirmation says how to follow a remedy, or why nobody can follow it. A remedy is a sentence in a report. If there
+// confirmation says how to follow a remedy, or why it cannot be followed. A remedy is a sentence in a report. If there
 // are several ways to follow it, at least one of them must help.
 type confirmation struct {
 	text    string
 	changes []string // ways to follow it: "KEY: VALUE", or several joined by "and"
 	apply   applied  // another way to follow it; nil if there is none
 	reason  string   // why the remedy cannot be followed; if there are changes, where they have no effect
-	// keeps is the law that must hold when the remedy is followed. If it is empty, the broken law must not be broken
-	// again with the same cause.
+	// keeps is the law that must hold when the remedy is followed. If keeps is empty, it is enough that the broken law
+	// is not broken again with the same cause.
 	keeps       checker.Law
 	asksNothing bool // the sentence says that the law is kept already
 	none        bool // the sentence says that no remedy is known
-	// scenarios in which the remedy does not keep the law, each with the reason
+	// the scenarios in which the remedy does not keep the law, and the reason for each
 	but map[string]string
 }
 
 // applied is a function that follows a remedy for which one line of the format is not enough. It changes what the
-// clients do, which faults strike, or a key whose right value depends on other keys.
+// clients do, which faults strike, or a key whose correct value depends on other keys.
 type applied func(b *subject, p *nemesis.Plan) []edit
 
-// librariesOnly is the reason given for not trying a remedy that only lock libraries need.
+// librariesOnly is the reason for not trying a remedy that only lock libraries need.
 const librariesOnly = "each lock of the format does it; libraries that do not are held to it in scenarios/locktest"
 
-// seenOnly is the reason given for not trying a remedy that applies only to locks whose code is unknown.
+// seenOnly is the reason for not trying a remedy that applies only to locks whose code is unknown.
 const seenOnly = "the locks of the format are not read from their requests"
 
 var confirmations = []confirmation{
@@ -365,7 +365,7 @@ var confirmations = []confirmation{
 var fencing = []string{"resource.fencing: on", "lock.protocol: fenced and resource.fencing: on",
 	"lock.protocol: etcd and resource.fencing: on"}
 
-// nothing makes no change. It is used for a remedy that says that nothing needs to be changed.
+// nothing makes no change. It follows a remedy that says that nothing needs to be changed.
 func nothing(*subject, *nemesis.Plan) []edit { return nil }
 
 // byMajority makes locks and extensions depend on a majority of the servers.
@@ -397,7 +397,7 @@ func sparing(kinds ...nemesis.Kind) func(*subject, *nemesis.Plan) []edit {
 	}
 }
 
-// serversBack makes servers restart if they would otherwise stay down forever.
+// serversBack makes servers restart that would otherwise stay down forever.
 func serversBack(b *subject, p *nemesis.Plan) []edit {
 	known := b.scenario.Targets()
 	p.Faults = slices.Clone(p.Faults)
@@ -412,7 +412,7 @@ func serversBack(b *subject, p *nemesis.Plan) []edit {
 		if f.Restart == 0 {
 			f.Restart = time.Second
 		}
-		// A new, empty member with the same name must not vote.
+		// a new, empty member must not vote under the old member's name
 		if f.Loss == nemesis.LosesEverything && len(known.Consensus) > 0 {
 			f.Loss = nemesis.LosesUnsynced
 		}
@@ -433,8 +433,8 @@ func allowance(b *subject, p *nemesis.Plan) []edit {
 	return edits
 }
 
-// drifts returns the maximum drifts under a plan, in parts per million: how much a server's clock may run too fast, and
-// how much a client's clock may run too slow.
+// drifts returns the maximum drifts under a plan, in parts per million: how fast a server's clock may run, and how slow
+// a client's clock may run.
 func drifts(b *subject, p *nemesis.Plan) (fast, slow int) {
 	known := b.scenario.Targets()
 	for _, id := range slices.Concat(known.Clients, known.Servers()) {
@@ -484,12 +484,12 @@ func waiting(b *subject, _ *nemesis.Plan) []edit {
 	return edits
 }
 
-// waitingOnDisk does the same as waiting, and also makes servers fsync before they answer.
+// waitingOnDisk is like waiting, but also makes servers fsync before they reply.
 func waitingOnDisk(b *subject, p *nemesis.Plan) []edit {
 	return append(waiting(b, p), b.set("servers.persistence.append-fsync", "always").edits...)
 }
 
-// waitingForOwnDisk makes clients wait until the server that set their key has it on its disk.
+// waitingForOwnDisk makes clients wait until the key is on the disk of the server on which they set it.
 func waitingForOwnDisk(b *subject, _ *nemesis.Plan) []edit {
 	return slices.Concat(b.set("servers.version", "8").edits, b.set("lock.wait.fsync", string(locks.MasterDisk)).edits,
 		b.set("lock.wait.timeout", "2s").edits, b.set("lock.wait.obey", "on").edits)
@@ -523,7 +523,7 @@ func longExtension(b *subject, _ *nemesis.Plan) (edits []edit) {
 	return edits
 }
 
-// renewed makes every holder renew its lock while it works, at the default interval, which is a fraction of the lease.
+// renewed makes every holder renew its lock while it works, at the default interval (a fraction of the lease).
 func renewed(b *subject, _ *nemesis.Plan) (edits []edit) {
 	sections := []string{""}
 	for _, client := range b.doc.Keys("overrides") {
@@ -537,7 +537,7 @@ func renewed(b *subject, _ *nemesis.Plan) (edits []edit) {
 	return append(edits, edit{Path: "lock.extension.mode", Value: string(locks.ExtendChecked)})
 }
 
-// renewedWhileWaiting does the same as renewed, but makes a holder also renew the lock while it waits.
+// renewedWhileWaiting is like renewed, but makes a holder also renew the lock while it waits.
 func renewedWhileWaiting(b *subject, p *nemesis.Plan) []edit {
 	return append(renewed(b, p), edit{Path: "lock.extension.in", Value: "background"})
 }
@@ -567,7 +567,7 @@ func relativeWithAllowance(b *subject, p *nemesis.Plan) []edit {
 	return append(allowance(b, p), b.set("lock.expiry", "relative").edits...)
 }
 
-// fastAndAwake does the same as fastNetwork, and also makes waiters check again after a TTL.
+// fastAndAwake is like fastNetwork, but also makes waiters check again after a TTL.
 func fastAndAwake(b *subject, p *nemesis.Plan) []edit {
 	return append(fastNetwork(b, p), b.set("lock.retry.wake", "message-or-ttl").edits...)
 }
@@ -586,8 +586,8 @@ func ordered(b *subject, _ *nemesis.Plan) (edits []edit) {
 	return edits
 }
 
-// orderedAndBounded does the same as ordered, and also makes clients stop waiting before a lease that was granted
-// earlier can end.
+// orderedAndBounded is like ordered, but also makes clients stop waiting before a lease that was granted earlier can
+// end.
 func orderedAndBounded(b *subject, p *nemesis.Plan) []edit {
 	shortest := b.scenario.Clients[0].Lock.TTL
 	for i := range b.scenario.Clients {
@@ -597,7 +597,7 @@ func orderedAndBounded(b *subject, p *nemesis.Plan) []edit {
 		}
 	}
 	edits := append(ordered(b, p), b.set("lock.retry.patience", format.DurationText(int64(shortest/2))).edits...)
-	// a client that has sent a request may wait for the answer as long as lock.timeout, so this time is limited as well
+	// a client that has sent a request may wait for the reply for up to lock.timeout, so this time is limited as well
 	for i := range b.scenario.Clients {
 		if b.scenario.Clients[i].Lock.Timeout > shortest/4 {
 			return append(edits, b.set("lock.timeout", format.DurationText(int64(shortest/4))).edits...)
@@ -626,11 +626,11 @@ func (c *confirmation) tries(b *subject, p nemesis.Plan) (list []try) {
 	return slices.DeleteFunc(list, func(t try) bool { return t.made == nil })
 }
 
-// seedsOfRemedy is the number of seeds with which a remedy must help. With a single seed it may help by chance, because
+// seedsOfRemedy is the number of seeds for which a remedy must help. With a single seed it may help by chance, because
 // a change shifts the random choices.
 const seedsOfRemedy = 5
 
-// helps runs the plan with one way to follow a remedy. It reports whether the law that the remedy should keep is kept.
+// helps runs the plan with one way to follow a remedy, and reports whether the law that the remedy should keep is kept.
 func (c *confirmation) helps(t *testing.T, b *subject, try try, f *checker.Finding) bool {
 	b.plans = nil
 	for n := range uint64(seedsOfRemedy) {
@@ -648,8 +648,8 @@ func (c *confirmation) helps(t *testing.T, b *subject, try try, f *checker.Findi
 	return try.made.Given.Runs > 0 && !slices.ContainsFunc(try.made.Given.Findings, broken)
 }
 
-// moreScenarios lists scenarios that are not in the catalog. In some of them, clocks drift by more than the allowance.
-// In others, a release does nothing.
+// moreScenarios lists scenarios that are not in the catalog. In some of them, clocks drift by more than the allowance,
+// and in others, a release does nothing.
 var moreScenarios = []string{`name: no-release
 servers: {redis: 1}
 clients: 2
@@ -668,7 +668,7 @@ faults:
   - drift client-1 clock by -50000ppm from 0s
 `}
 
-// remedied returns the lock with the change, or nil if the format does not accept it.
+// remedied returns the lock with the change, or nil if the format rejects the change.
 func remedied(b *subject, change string) *Tried {
 	t := &Tried{Left: b.broken}
 	for _, one := range strings.Split(change, " and ") {

@@ -22,9 +22,9 @@ const (
 )
 
 // TestTheEstimatesAreThoseOfTheReport checks that the table in ESTIMATES.md has a row for each mutant, with the numbers
-// of the report. Some mutants that need only a few runs are measured again, and the results must agree with the table.
-// A full test measures all mutants again that are caught within 100 runs. With FENCEPOST_ESTIMATES=1 all mutants are
-// measured again, which takes 15 minutes of processor time, and with -update the table is also rewritten.
+// in the report. It measures some mutants that need only a few runs again, and the results must agree with the table. A
+// full test measures all mutants that are caught within 100 runs. With FENCEPOST_ESTIMATES=1, the test measures all
+// mutants, which takes 15 minutes of processor time. With -update, it also rewrites the table.
 func TestTheEstimatesAreThoseOfTheReport(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	file, err := os.ReadFile(estimatesFile)
@@ -81,15 +81,15 @@ func TestTheEstimatesAreThoseOfTheReport(t *testing.T) {
 var interval = regexp.MustCompile(`[0-9][0-9,]*–[0-9][0-9,]*`)
 
 // telling reports whether a few searches for a row's mutant are enough to show whether the search has become worse. For
-// this, the mutant must be caught within few runs, and more runs must be needed without aimed faults. An aimed fault
-// strikes at an event of a fault-free run.
+// this, the mutant must be caught within a few runs, and more runs must be needed without aimed faults (faults that
+// strike at an event of a fault-free run).
 func telling(row string) bool {
 	is := interval.FindAllString(row, 2)
 	return len(is) == 2 && ends(is[0])[1] <= 30 && ends(is[0])[1] < ends(is[1])[0]
 }
 
-// near reports whether two rows agree: they have the same number of intervals, and these overlap pairwise. If faults,
-// servers, or the way in which faults are drawn change, the numbers change slightly by chance. If the search gets
+// near reports whether two rows agree: they have the same number of intervals, and these overlap pairwise. Changes to
+// faults, to servers, or to the way in which faults are drawn alter the numbers slightly, by chance. If the search gets
 // worse, they change much more.
 func near(a, b string) bool {
 	as, bs := interval.FindAllString(a, -1), interval.FindAllString(b, -1)

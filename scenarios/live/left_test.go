@@ -51,9 +51,9 @@ func held(t *testing.T) (h holdings) {
 	return h
 }
 
-// TestRunsOfProgramsLeaveNothing: many runs of programs need no more memory, files and processes than a few runs, and
-// all of these are released at the end. No files remain in the folder for temporary files. Faults pause or kill some of
-// the clients, and one kind of client starts other processes. A full test performs 1,000 runs.
+// TestRunsOfProgramsLeaveNothing checks that many runs of programs need no more memory, files and processes than a few
+// runs, and that all of these are released at the end. No files may remain in the folder for temporary files. Faults
+// pause or kill some of the clients, and one kind of client starts other processes. A full test executes 1,000 runs.
 func TestRunsOfProgramsLeaveNothing(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	command := redisPy(t)

@@ -108,8 +108,8 @@ func rig() (*stage, *client) {
 }
 
 // TestWhatServersGrant checks that a grant consists of keys that the attempt has set and for which the replies have
-// arrived. Its Since is the time of the first request that set a key. Its Granted is the time of the reply that
-// completed a quorum. It lasts until the first key expires.
+// arrived. Since is the time of the first request that set a key. Granted is the time of the reply that completed a
+// quorum. The grant lasts until the first key expires.
 func TestWhatServersGrant(t *testing.T) {
 	st, k := rig()
 	h := &hold{step: acquiring, attempt: "client-1/2"}
@@ -168,8 +168,8 @@ func TestWhatServersGrant(t *testing.T) {
 	}
 }
 
-// TestWhoseRequestItIs checks that a request is assigned to an earlier attempt if it contains an owner value of that
-// attempt, and the key that this attempt has set still exists. Every other request is assigned to the latest attempt.
+// TestWhoseRequestItIs checks that a request that contains an earlier attempt's owner value is assigned to that attempt
+// if the key that the attempt set still exists. Every other request must be assigned to the latest attempt.
 func TestWhoseRequestItIs(t *testing.T) {
 	st, k := rig()
 	s := &state{client: k, conn: &realtime.Conn{Server: "redis-1"}}
@@ -243,8 +243,8 @@ func TestClientsBeginInTurn(t *testing.T) {
 	}
 }
 
-// TestOwnerValuesAreForgotten checks that only a few owner values are stored, however long a run is. A value that is
-// used for all attempts must still be recognized.
+// TestOwnerValuesAreForgotten checks that only a few owner values are stored, no matter how long a run is. A value that
+// all attempts use must still be recognized.
 func TestOwnerValuesAreForgotten(t *testing.T) {
 	h := &hold{}
 	for i := range 100 {

@@ -405,7 +405,7 @@ func TestCarefulClientsCountFromTheRequest(t *testing.T) {
 }
 
 // TestAnAcquireMakesAsManyAttemptsAsItMay sets the maximum number of attempts to three, as the published sample code
-// does. If another client always has the lock, Acquire must give up after exactly three attempts.
+// does. If another client holds the lock throughout, Acquire must give up after exactly three attempts.
 func TestAnAcquireMakesAsManyAttemptsAsItMay(t *testing.T) {
 	for _, protocol := range []Protocol{SetNX, SetNXExpire, SetNXPX, Fenced, Redlock} {
 		b := newBench(t, func(_, _ int, args []string) string {

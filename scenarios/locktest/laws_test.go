@@ -40,9 +40,9 @@ func (l *counted) Lock(ctx context.Context) error {
 
 func (l *counted) FencingToken() int64 { return l.token }
 
-// TestASoundLockKeepsTheLawsOfItsKind: a sound lock of each kind keeps, under each group of faults, the laws that the
-// documentation lists for its kind. Libraries that switch to the new master after a failover have a test of their own,
-// with the faults in Failovers.
+// TestASoundLockKeepsTheLawsOfItsKind checks that a sound lock of each kind keeps the laws that the documentation lists
+// for its kind, under each group of faults. Another test covers libraries that switch to the new master after a
+// failover, with the faults in Failovers.
 func TestASoundLockKeepsTheLawsOfItsKind(t *testing.T) {
 	lease := Precautions{ChecksValidity: true}
 	one := Redis(1)
@@ -69,8 +69,8 @@ func TestASoundLockKeepsTheLawsOfItsKind(t *testing.T) {
 	}
 }
 
-// TestTheLossOfAllServersIsNotPromised: if the only server never comes back, the report says that deadlock-freedom is
-// violated, but the test does not fail unless Config.Availability is set.
+// TestTheLossOfAllServersIsNotPromised checks what happens if the only server never comes back. The report must say
+// that deadlock-freedom is violated, but the test must fail only if Config.Availability is set.
 func TestTheLossOfAllServersIsNotPromised(t *testing.T) {
 	for _, promised := range []bool{false, true} {
 		t.Run(fmt.Sprint(promised), func(t *testing.T) {
@@ -87,8 +87,8 @@ func TestTheLossOfAllServersIsNotPromised(t *testing.T) {
 	}
 }
 
-// TestWhatServersDoToEveryLeaseIsSaidFirst: if a fault of a server breaks every lock with a lease, the explanation says
-// so first. The same run without the fault violates no law.
+// TestWhatServersDoToEveryLeaseIsSaidFirst checks that the explanation begins with a server's fault if the fault breaks
+// every lock with a lease. The same run without the fault must not violate any law.
 func TestWhatServersDoToEveryLeaseIsSaidFirst(t *testing.T) {
 	unsynced := "cut redis-1 -> redis-1-replica-1 at 1s for 3s"
 	for name, test := range map[string]struct {

@@ -12,9 +12,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestTheTrialRunSeesWhatUnlockDoes: the trial run reports an Unlock that returns nil and changes nothing. It reports
-// nothing if a lock is released in an unusual way, or if there is another reason why other clients do not acquire the
-// lock.
+// TestTheTrialRunSeesWhatUnlockDoes checks that the trial run reports an Unlock that returns nil but changes nothing.
+// It must not report a lock that is released in an unusual way, or that other clients do not acquire for another
+// reason.
 func TestTheTrialRunSeesWhatUnlockDoes(t *testing.T) {
 	const still = `the key "lock" was still there after Unlock of worker-10 had returned nil, `
 	for name, test := range map[string]struct {
@@ -82,7 +82,8 @@ func TestTheTrialRunSeesWhatUnlockDoes(t *testing.T) {
 	}
 }
 
-// TestTheTrialRunSeesWhichKeysAreTheLocks: a key in Config.Keys must be one that every holder of the lock sets.
+// TestTheTrialRunSeesWhichKeysAreTheLocks checks that the trial run accepts a key in Config.Keys only if every holder
+// of the lock sets it.
 func TestTheTrialRunSeesWhichKeysAreTheLocks(t *testing.T) {
 	and := func(other string) func(string) []string {
 		return func(lock string) []string { return []string{lock, lock + other} }
@@ -119,8 +120,9 @@ func TestTheTrialRunSeesWhichKeysAreTheLocks(t *testing.T) {
 	}
 }
 
-// TestTheTrialRunSeesAKeyThatItsHolderDeletes: a client that deletes its own key before it calls Unlock gives up the
-// lock. The report says so for every kind of lock, and does not mistake the key for that of a queue.
+// TestTheTrialRunSeesAKeyThatItsHolderDeletes checks that the trial run reports a client that deletes its own key
+// before it calls Unlock and so gives up the lock. It must do so for every kind of lock, and must not mistake the key
+// for a queue's key.
 func TestTheTrialRunSeesAKeyThatItsHolderDeletes(t *testing.T) {
 	inner := func(outer, unlock func(context.Context, *trying) error) func(context.Context, *trying) error {
 		return func(ctx context.Context, l *trying) error {
@@ -177,8 +179,8 @@ func strictly(ctx context.Context, l *trying) error {
 	return err
 }
 
-// TestTheTrialRunSeesALossThatNobodyIsToldOf: the trial run reports a LossNotifier that does not report the loss of its
-// lock after the key has expired.
+// TestTheTrialRunSeesALossThatNobodyIsToldOf checks that the trial run reports a LossNotifier that does not report the
+// loss of its lock after the key has expired.
 func TestTheTrialRunSeesALossThatNobodyIsToldOf(t *testing.T) {
 	const ttl = 8 * time.Second
 	told := func(after time.Duration) constructor {
@@ -204,7 +206,7 @@ func TestTheTrialRunSeesALossThatNobodyIsToldOf(t *testing.T) {
 	}
 }
 
-// saying is an announcing lock that also has a ValidUntil method.
+// saying is an announcing lock with a ValidUntil method.
 type saying struct{ announcing }
 
 func (l saying) ValidUntil() time.Time { return l.l.until }
@@ -214,7 +216,7 @@ type losable struct{ *trying }
 
 func (l losable) Lost() <-chan struct{} { return nil }
 
-// both returns a constructor for the same locks as the given one, but with a different Unlock.
+// both returns a constructor for locks like those of the given constructor, but with a different Unlock.
 func both(lock constructor, unlock func(ctx context.Context, l *trying) error) constructor {
 	return wrapped(lock, func(l *trying) Lock {
 		l.unlock = unlock
@@ -222,8 +224,8 @@ func both(lock constructor, unlock func(ctx context.Context, l *trying) error) c
 	})
 }
 
-// unreleased returns a constructor for the same locks as the given one, except that Unlock does nothing and returns
-// nil.
+// unreleased returns a constructor for locks like those of the given constructor, but whose Unlock does nothing and
+// returns nil.
 func unreleased(lock constructor) constructor { return both(lock, nop) }
 
 // evaluating returns an Unlock that runs a script with a key and the owner value.
@@ -255,7 +257,7 @@ var takeFree = granting(`local v = redis.call("get",KEYS[1]) if v == false or v 
 const setFree = `if redis.call("get",KEYS[1]) == ARGV[1] then redis.call("set",KEYS[1],"free") return 1 end return 0`
 
 // takeHash acquires a lock by setting two fields of a hash: one names the owner, and the other says only that there is
-// a writer. giveHash removes the owner's field, and deletes the hash if only the other field remains.
+// a writer. giveHash removes the owner's field, and deletes the hash if only the other field is left.
 var takeHash = granting(`if redis.call("hlen",KEYS[1]) > 0 then return 0 end redis.call("hset",KEYS[1],"mode","w")
 	redis.call("hset",KEYS[1],ARGV[1],"1") redis.call("pexpire",KEYS[1],ARGV[2]) return 1`)
 
@@ -356,8 +358,8 @@ func (l *inProcess) Unlock(ctx context.Context) error {
 
 func (l *inProcess) Close() error { return l.of.(io.Closer).Close() }
 
-// handing returns a constructor for locks that the clients of one process hand over to each other. While one of them is
-// waiting, the key stays on the server.
+// handing returns a constructor for locks that the clients of a process hand over to each other. The key stays on the
+// server as long as one of them is waiting.
 func handing() constructor {
 	var waiting atomic.Int32
 	kept := false
@@ -392,7 +394,8 @@ func (l *handed) Lock(ctx context.Context) error {
 	return l.inProcess.Lock(ctx)
 }
 
-// deafWaiter returns a constructor for locks whose waiting clients retry only when a successful Unlock wakes them.
+// deafWaiter returns a constructor for locks whose waiting clients do not poll: they retry only when a successful
+// Unlock wakes them.
 func deafWaiter() constructor {
 	var free chan struct{}
 	return func(c *Client) (Lock, error) {

@@ -47,7 +47,7 @@ func hold() error {
 	return err
 }
 
-// makeMany creates and closes folders. It fails if a new folder is not empty, or if a folder vanishes while it is in
+// makeMany creates and closes folders. It fails if a new folder is not empty, or if a folder disappears while it is in
 // use.
 func makeMany() error {
 	for range 50 {
@@ -153,8 +153,8 @@ func TestAFolderLastsAsLongAsItsProcess(t *testing.T) {
 	}
 }
 
-// TestEachStateThatAKillLeavesIsRemoved kills a process between any two steps of New and Close. The folder must be
-// removed, even if a program that the process had started has created the folder again.
+// TestEachStateThatAKillLeavesIsRemoved checks that a folder is removed if its process was killed between any two steps
+// of New and Close. It must be removed even if a program that the process had started has created the folder again.
 func TestEachStateThatAKillLeavesIsRemoved(t *testing.T) {
 	dir := alone(t)
 	for i, files := range [][]string{

@@ -19,7 +19,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// placed lists the kinds of faults whose starts are enumerated, unless something in a scenario prevents that.
+// placed lists the kinds of faults whose starts are enumerated, unless something in a scenario prevents this.
 var placed = slices.DeleteFunc(slices.Clone(nemesis.Kinds), func(k nemesis.Kind) bool {
 	return k.Placement().At == nemesis.Nowhere
 })
@@ -83,9 +83,10 @@ limit: 10s
 `, []nemesis.Kind{nemesis.Pause}, []sim.ProcessID{"client-1"}},
 }
 
-// shown returns everything that each process records in a run, with times, as text. It omits the fault's name and exact
-// start. It also omits the probe (history.Probe), which begins some time after the last fault, and the direct effects
-// of the fault: the record of a client's crash, and the times at which a jump makes keys expire or reappear.
+// shown returns, as text, everything that each process records in a run, with times. It omits the fault's name and
+// exact start. It omits the probe (history.Probe), which begins some time after the last fault. It also omits the
+// direct effects of the fault: the record of a client's crash, and the times at which a clock jump makes keys expire or
+// reappear.
 func shown(events []history.Event, kind nemesis.Kind) string {
 	lines := map[history.Process]*strings.Builder{}
 	for i := range events {
@@ -121,7 +122,7 @@ func shown(events []history.Event, kind nemesis.Kind) string {
 	return all.String()
 }
 
-// reached maps each outcome of a run to the laws that it violates, and each of these laws to a fault that leads to the
+// reached maps each outcome of a run to the laws that it violates, and each of these laws to a fault that causes the
 // violation.
 type reached map[string]map[checker.Law]nemesis.Fault
 
@@ -220,7 +221,7 @@ func compareStarts(t *testing.T, s *scenarios.Scenario, f nemesis.Fault) {
 	t.Logf("%d openings for %d starts; %d ways", len(openings), len(grid), len(few))
 }
 
-// hurried reports whether a jump of a server's clock at an instant may trigger an fsync that is still running when the
+// hurried reports whether a jump of a server's clock at an instant may start an fsync that is still running when the
 // server's next request arrives. The enumerated start times do not cover every instant at which such an fsync can end.
 func hurried(g *grower, f nemesis.Fault, at sim.Time) bool {
 	return f.Kind == nemesis.Jump && slices.ContainsFunc(g.parent.acts(f.Target, 0),
@@ -268,7 +269,7 @@ func gridOf(c *course) []sim.Time {
 }
 
 // sized returns copies of f, a clock jump, with the sizes that the grower tries at the first four openings (places
-// where the jump can start). For a fault of another kind, which has no size, it returns only f.
+// where the jump can start). If f is not a clock jump, it has no size, and sized returns only f.
 func sized(g *grower, f nemesis.Fault, openings []opening) []nemesis.Fault {
 	if f.Kind != nemesis.Jump {
 		return []nemesis.Fault{f}
@@ -334,8 +335,8 @@ type pairs struct {
 	compared, broken int
 }
 
-// drawn contains a fault with an arbitrary start (any), and the same fault with the start that represents its interval
-// (stands).
+// drawn contains a fault with an arbitrary start (any), and the same fault starting at the time that represents its
+// interval (stands).
 type drawn struct{ any, stands nemesis.Fault }
 
 func (p *pairs) draw() {

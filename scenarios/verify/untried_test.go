@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// fresh is the first seed of a range that no verification uses to draw plans.
+// fresh is the first of a range of seeds that no verification uses to draw plans.
 const fresh = 1 << 40
 
 // trial runs a scenario with random faults of one kind. It records which promised laws hold in the fault-free run.
@@ -56,9 +56,8 @@ func (x *trial) judge(t *testing.T, faults []nemesis.Fault) (v checker.Verdict, 
 	return x.checker.CheckOnly(r.History, x.scenario.Promise.Laws), shown(r.History.Events, 0)
 }
 
-// breaking tries n random faults of x.kind that the given function selects. It returns the number of faults tried, the
-// number of faults with which the run differs from the fault-free run, and the faults that break a law that holds in
-// the fault-free run.
+// breaking tries n random faults of x.kind that inQuestion selects. It returns the number of faults tried, the number
+// of those that change the run, and the faults that break a law that holds in the fault-free run.
 func (x *trial) breaking(t *testing.T, n int, inQuestion func(nemesis.Fault) bool) (tried, changing int,
 	bad []nemesis.Fault) {
 	t.Helper()
@@ -81,8 +80,8 @@ func (x *trial) breaking(t *testing.T, n int, inQuestion func(nemesis.Fault) boo
 	return tried, changing, bad
 }
 
-// clocked lists scenarios in which clients read their wall clocks. In some of them, servers also read their wall
-// clocks. Each scenario excludes different faults.
+// clocked lists scenarios in which clients, and sometimes servers, read their wall clocks. Each scenario excludes
+// different faults.
 var clocked = []string{
 	"servers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 3s, expiry: absolute}\nwork: {hold: 2s}\n",
 	"servers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 3s, expiry: absolute}\nwork: {hold: 2s}\n" +
@@ -96,7 +95,7 @@ var clocked = []string{
 		"mix: {without: [jump of servers]}\n",
 }
 
-// everyNth calls the given function for every nth scenario in the list clocked and in the catalog.
+// everyNth calls try for every nth scenario in the list clocked and the catalog, taken together.
 func everyNth(t *testing.T, n int, try func(*scenarios.Scenario)) {
 	for i := 0; i < len(clocked)+len(scenarios.Names()); i += n {
 		var s *scenarios.Scenario
@@ -114,7 +113,7 @@ func everyNth(t *testing.T, n int, try func(*scenarios.Scenario)) {
 }
 
 // TestWhatIsLeftUntriedChangesNothing tries random faults that a verification skips because they should have no effect,
-// up to 500 for each kind of fault in a scenario. No such fault may change anything that a process records before the
+// up to 500 for each kind of fault in a scenario. None of them may change anything that a process records before the
 // probe (see history.Probe), or break a law that holds in the fault-free run.
 func TestWhatIsLeftUntriedChangesNothing(t *testing.T) {
 	each, nth, total := testkit.Size(10, 10, 500), testkit.Size(48, 12, 1), 0
@@ -143,10 +142,10 @@ func TestWhatIsLeftUntriedChangesNothing(t *testing.T) {
 	}
 }
 
-// TestRandomPlacementsBoundTheOthers checks the claim about kinds of faults whose placements are tried at random. If
-// none of the tried placements broke a promise, the test tries 500 new ones. The number of new placements that break a
-// promise must not exceed the reported bound. By default the test uses every sixteenth scenario, and with
-// FENCEPOST_UNTRIED=1 all of them.
+// TestRandomPlacementsBoundTheOthers checks the bound that is reported for kinds of faults whose placements are tried
+// at random. If none of the tried placements broke a promise, the test tries 500 new ones. The number of new placements
+// that break a promise must not exceed the reported bound. A full test uses every sixteenth scenario, and with
+// FENCEPOST_UNTRIED=1 the test uses all of them.
 func TestRandomPlacementsBoundTheOthers(t *testing.T) {
 	nth := 1000
 	switch {

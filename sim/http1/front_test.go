@@ -25,8 +25,8 @@ func (l *line) Ask(args []string, _ history.Attempt, _ string) { l.asked = appen
 func (l *line) Deliver(b []byte)                               { l.delivered += string(b) }
 func (l *line) HangUp()                                        { l.over = true }
 
-// TestRequestsAreCutFromAnyPieces: requests are recognized no matter how their bytes are split into pieces. A body may
-// have a length or be chunked, and several requests may follow each other.
+// TestRequestsAreCutFromAnyPieces checks that requests are recognized no matter how their bytes are split into pieces.
+// A body may have a length or be chunked, and several requests may follow each other.
 func TestRequestsAreCutFromAnyPieces(t *testing.T) {
 	const two = "PUT /a?b=c HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAccept: */*\r\nContent-Length: " +
 		"4\r\n\r\n{12}" +
@@ -48,7 +48,8 @@ func TestRequestsAreCutFromAnyPieces(t *testing.T) {
 	}
 }
 
-// TestOtherProtocolsGetAClearAnswer: bytes that are not HTTP/1.1 get a reply, and the connection is closed.
+// TestOtherProtocolsGetAClearAnswer checks that bytes other than HTTP/1.1 get a reply, and that the connection is
+// closed.
 func TestOtherProtocolsGetAClearAnswer(t *testing.T) {
 	for sent, want := range map[string]string{
 		"\x16\x03\x01\x02\x00\x01\x00":                     "Client sent an HTTPS request to an HTTP server",

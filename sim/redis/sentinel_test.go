@@ -27,8 +27,8 @@ func TestReplicaThatHasComeFarthestIsPromoted(t *testing.T) {
 		"9.004s client-1 "+who+": *2 $17 redis-1-replica-2 $4 6379", "9.006s client-1 GET lock: $1 a")
 }
 
-// TestStaleReplicaIsNotPromoted: a replica is not promoted if its link to the master was down for longer than ten times
-// DownAfter, which is 30 s here. The link counts as down only after a silence of repl-timeout (60 s).
+// TestStaleReplicaIsNotPromoted checks that a replica is not promoted if its link to the master was down for longer
+// than ten times DownAfter, which is 30 s here. The link counts as down only after a silence of repl-timeout (60 s).
 func TestStaleReplicaIsNotPromoted(t *testing.T) {
 	for _, x := range []struct {
 		cut, heal, dies time.Duration
@@ -85,8 +85,8 @@ func replaced(t *testing.T, seed uint64, at time.Duration, replicas int) (s step
 	return s
 }
 
-// look is the longest time between two checks of a Sentinel. inquiry is the longest time between an INFO and the check
-// that sends the next INFO, while the master is down. travel is the time that a request and its answer take on the
+// look is the longest time between two of a Sentinel's checks. inquiry is the longest time, while the master is down,
+// between an INFO and the check that sends the next INFO. travel is the time that a request and its answer take on the
 // network.
 const (
 	look    = 100 * ms
@@ -94,11 +94,11 @@ const (
 	travel  = 2 * ms
 )
 
-// TestTimesOfAFailover: the master counts as down once a ping has been unanswered for DownAfter. A ping is sent a
-// second after the previous answer. In the next check, the Sentinel chooses a replica. In the check after that, it
-// orders the replica to become master. It requests the replica's INFO once a second. When the INFO shows that the
-// replica is a master, the Sentinel announces the new master in its next check. Failovers by real Sentinels take just
-// as long, with the same variation.
+// TestTimesOfAFailover checks how long the steps of a failover take. The master counts as down once a ping has been
+// unanswered for DownAfter. A ping is sent a second after the previous answer. In the next check, the Sentinel chooses
+// a replica. In the check after that, it orders the replica to become master. It requests the replica's INFO once a
+// second. When the INFO shows that the replica is a master, the Sentinel announces the new master in its next check.
+// Failovers by real Sentinels take just as long, with the same variation.
 func TestTimesOfAFailover(t *testing.T) {
 	var promoted, announced []time.Duration
 	for seed := range uint64(1000) {
@@ -121,8 +121,8 @@ func TestTimesOfAFailover(t *testing.T) {
 	between("the announcement", announced, 0, inquiry+travel+2*look, 500*ms)
 }
 
-// TestSwitchIsAnnouncedOnceTheOtherReplicasFollow: the Sentinel orders each replica to follow the new master, and asks
-// it once a second whether it does so. Only then does the Sentinel announce the new master.
+// TestSwitchIsAnnouncedOnceTheOtherReplicasFollow checks when the Sentinel announces the new master. First, it orders
+// each replica to follow the new master, and asks the replica once a second whether it does so.
 func TestSwitchIsAnnouncedOnceTheOtherReplicasFollow(t *testing.T) {
 	for seed := range uint64(50) {
 		s := replaced(t, seed, 5*time.Second, 2)
@@ -132,8 +132,8 @@ func TestSwitchIsAnnouncedOnceTheOtherReplicasFollow(t *testing.T) {
 	}
 }
 
-// TestFailoverThatFoundNoReplicaIsTriedAgainAfterTwiceItsTimeout: the second failover begins only after twice the
-// failover timeout, even if a replica becomes available long before that.
+// TestFailoverThatFoundNoReplicaIsTriedAgainAfterTwiceItsTimeout checks that the second failover begins only after
+// twice the failover timeout, even if a replica becomes available long before that.
 func TestFailoverThatFoundNoReplicaIsTriedAgainAfterTwiceItsTimeout(t *testing.T) {
 	for seed := range uint64(50) {
 		c := newSeeded(t, seed, redis.Config{}, 1)
@@ -152,8 +152,8 @@ func TestFailoverThatFoundNoReplicaIsTriedAgainAfterTwiceItsTimeout(t *testing.T
 	}
 }
 
-// TestSentinelKnowsAtOnceOfAProcessThatEnds: when a process ends, the connection to it breaks. When a machine loses
-// power, the connection to it does not break.
+// TestSentinelKnowsAtOnceOfAProcessThatEnds checks that the connection to a process breaks when the process ends. When
+// a machine loses power, its connections do not break.
 func TestSentinelKnowsAtOnceOfAProcessThatEnds(t *testing.T) {
 	for seed := range uint64(50) {
 		c := newSeeded(t, seed, redis.Config{}, 1).watch(quick)

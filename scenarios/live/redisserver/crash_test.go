@@ -25,12 +25,11 @@ func (c *client) crash(how sim.Stop, down time.Duration) {
 	c.conn++
 }
 
-// stops maps the kinds of stops to their names.
 var stops = map[sim.Stop]string{sim.ShutDown: "shut down", sim.PowerLoss: "power loss",
 	sim.LoseAllState: "all state lost"}
 
 // TestRestartsTellTheSame checks that simulated and real servers lose the same data when they stop. It tests servers
-// without an append-only file, with one that is synced at each write, and with one that is synced much later.
+// without an append-only file, with one that is synced after each write, and with one that is synced much later.
 func TestRestartsTellTheSame(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server", "gcc")
@@ -50,7 +49,7 @@ func TestRestartsTellTheSame(t *testing.T) {
 						Begin: persistence == store.Everysec})
 				}
 				if persistence == store.Everysec {
-					// the fsync of this write never ends, or it is the last one
+					// this write is synced by the last fsync, which never ends if the power is lost
 					c.sendAs("client-1/3", "SET", "first", "3")
 					c.Sleep(2 * time.Second)
 				}

@@ -23,8 +23,8 @@ func onCluster(t *testing.T) locktest.Config {
 	return locktest.Config{}
 }
 
-// TestAClusterLosesALockInAFailover: a replica that the Cluster elects can grant a lock that the old master has already
-// granted. With FENCEPOST_FULL=1, the default faults show this. Otherwise, a fixed plan does.
+// TestAClusterLosesALockInAFailover checks that a replica elected by the Cluster can grant a lock that the old master
+// has already granted. With FENCEPOST_FULL=1, the default faults must show this. Otherwise, the test uses a fixed plan.
 func TestAClusterLosesALockInAFailover(t *testing.T) {
 	c := onCluster(t)
 	c.Laws = []checker.Law{checker.LeaseExclusion}
@@ -47,24 +47,24 @@ func TestAClusterLosesALockInAFailover(t *testing.T) {
 	t.Errorf("no lock was lost in a failover: %+v", r.Breaches)
 }
 
-// TestALockOnAClusterIsEfficient: under all faults, a lock on a Cluster keeps the laws that a lock for efficiency
-// promises (EfficiencyLaws).
+// TestALockOnAClusterIsEfficient checks that a lock on a Cluster keeps EfficiencyLaws under all faults. These are the
+// laws for locks that only need to be efficient.
 func TestALockOnAClusterIsEfficient(t *testing.T) {
 	c := onCluster(t)
 	c.Laws, c.Seeds = locktest.EfficiencyLaws, testkit.Size(50, 200, 5000)
 	locktest.Run(t, c)
 }
 
-// impatient returns a client for a Redis Cluster that soon turns to another member if one does not answer. By default,
+// impatient returns a client for a Redis Cluster that quickly tries another member if one does not answer. By default,
 // such a client dials a member that is down five times, for five seconds each.
 func impatient(c *locktest.Client) redis.UniversalClient {
 	return redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Addrs, Dialer: c.DialContext,
 		DialTimeout: 500 * time.Millisecond, DialerRetries: 1, ReadTimeout: 500 * time.Millisecond})
 }
 
-// TestEqualSeedsOnAClusterGiveEqualRuns: redirections, elections and reloads of the slots are the same in runs with the
-// same seed. The runs are short, because a ClusterClient sorts its members by the random order of a map one minute
-// after it has read the slots.
+// TestEqualSeedsOnAClusterGiveEqualRuns checks that redirections, elections and reloads of the slots are the same in
+// runs with the same seed. The runs are short, because a ClusterClient sorts its members by the random order of a map
+// one minute after it has read the slots.
 func TestEqualSeedsOnAClusterGiveEqualRuns(t *testing.T) {
 	c := onCluster(t)
 	c.New = func(c *locktest.Client) (locktest.Lock, error) { return newRedislock(impatient)(c, false) }

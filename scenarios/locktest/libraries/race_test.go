@@ -9,9 +9,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// TestNoRaceIsOurs runs every library and a handmade lock under all faults with the race detector (go test -race). It
-// requires that Fencepost's code has no data race. With FENCEPOST_FULL=1 it performs 100 runs of each, which takes
-// about two minutes of processor time.
+// TestNoRaceIsOurs runs every library and a handmade lock under all faults with the race detector (go test -race).
+// Fencepost's code must not have a data race. With FENCEPOST_FULL=1, the test executes 100 runs of each lock, which
+// takes about two minutes of processor time.
 func TestNoRaceIsOurs(t *testing.T) {
 	seeds := 3
 	if os.Getenv("FENCEPOST_FULL") != "" {
