@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestALawIsJudgedTheSameAlone checks that the finding on a law does not depend on which other laws or histories were
+// TestALawIsJudgedTheSameAlone checks that the finding for a law does not depend on which other laws or histories were
 // judged before.
 func TestALawIsJudgedTheSameAlone(t *testing.T) {
 	var c, fresh Checker

@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/claims"
 )
 
-// TestStoriesStayAsTheyAre compares the explanations of random runs with a file, so that no explanation changes
-// unnoticed. The tests of package claims check whether explanations are true. In continuous integration, the test
+// TestStoriesStayAsTheyAre compares the explanations of random runs with a file, so that every change to an explanation
+// is noticed. The tests of package claims check whether explanations are true. In continuous integration, the test
 // compares only the explanations of the first round of runs (one run of each subject, see claims.Runs), which are at
 // the beginning of the file. On a developer's machine, it compares only some of the first round.
 func TestStoriesStayAsTheyAre(t *testing.T) {

@@ -10,14 +10,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// grammarLine is a line together with the fault that it stands for.
+// grammarLine is a line and the fault that it describes.
 type grammarLine struct {
 	line  string
 	fault Fault
 }
 
-// grammar lists the documented lines that define the grammar, with the faults for which they stand. The test file of
-// each newer kind adds its own lines.
+// grammar lists the documented lines that define the grammar, with the faults that they describe. The test file of each
+// newer kind adds its own lines.
 var grammar = []grammarLine{
 	{"pause client-1 for 15s after acquired",
 		Fault{Kind: Pause, Target: "client-1", For: 15 * time.Second, Trigger: Trigger{Point: sim.Acquired, Pass: 1}}},

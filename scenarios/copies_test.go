@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// All members of etcd and of ZooKeeper receive the same changes of keys in the same order. The records of each member
-// must match the changes of the service from the beginning, without gaps and without repetitions, even if members
-// crash, restart or lose their disk.
+// TestMembersRecordTheSameKeysInTheSameOrder checks the records of all members of etcd and of ZooKeeper, which receive
+// the same changes of keys in the same order. Each member's records must match the service's changes from the
+// beginning, without gaps or repetitions, even if members crash, restart or lose their disks.
 func TestMembersRecordTheSameKeysInTheSameOrder(t *testing.T) {
 	type change struct {
 		gone   bool

@@ -59,9 +59,9 @@ var kindsOfLocks = []kindOfLock{
 var plain = []locks.Protocol{locks.SetNX, locks.SetNXExpire, locks.SetNXPX, locks.Fenced, locks.Redlock, locks.Etcd,
 	locks.ZooKeeper, locks.Consul, locks.PermitList, locks.HashCounter}
 
-// TestEveryKindOfLockHasItsPlaces checks that each kind of lock appears everywhere a user may look for it. There must
-// be a sound and a broken scenario, a scenario to edit, a row in the comparison and in the guide, an answer among the
-// questions, and an example to copy.
+// TestEveryKindOfLockHasItsPlaces checks that each kind of lock appears everywhere a user may look for it: in a sound
+// and a broken scenario, a scenario to edit, a row of the comparison and of the guide, an answer among the questions,
+// and an example to copy.
 func TestEveryKindOfLockHasItsPlaces(t *testing.T) {
 	guide, questions, comparison := read(t, "DEBATE.md"), read(t, "QUESTIONS.md"), read(t, "COMPARISON.md")
 	for _, k := range kindsOfLocks {

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// The remedies for the catalog's scenarios do not suggest anything that the scenario already does, or anything that
-// applies only to another kind of lock.
+// TestRemediesAskForNothingThatIsDone checks that the remedies for the catalog's scenarios do not suggest anything that
+// the scenario already does, or that applies only to another kind of lock.
 func TestRemediesAskForNothingThatIsDone(t *testing.T) {
 	asks := map[history.Measure]string{history.Fencing: "Guard the data with a fencing token",
 		history.FsyncAlways:     "appendfsync always",

@@ -60,9 +60,9 @@ func seenReadingWall(t *testing.T, s *Scenario) []sim.ProcessID {
 	return slices.Sorted(maps.Keys(spy.reading))
 }
 
-// TestSettingsSayWhoReadsTheWallClock compares the clients that read their wall clock with those that should read it
-// according to their settings. It runs all scenarios of the catalog. It also runs each protocol with every value that
-// is a word (such as "wall") of every setting, set for all clients or for a single one.
+// TestSettingsSayWhoReadsTheWallClock compares the clients that read their wall clocks with those that should do so
+// according to their settings. It runs all scenarios of the catalog. It also runs each protocol with every value of
+// every setting that is a word (such as "wall"), set for all clients or for a single one.
 func TestSettingsSayWhoReadsTheWallClock(t *testing.T) {
 	texts, reading := []string{}, map[string]bool{}
 	for _, name := range Names() {

@@ -27,7 +27,7 @@ import (
 )
 
 // TestAHistoryIsJudgedAsItsRunWas runs scenarios on every kind of service and checks the histories that they write.
-// Each law must have the same outcome as in the run's own verdict, with the same cause and the same explanation.
+// Each law must have the same outcome, cause and explanation as in the run's own verdict.
 func TestAHistoryIsJudgedAsItsRunWas(t *testing.T) {
 	t.Chdir(t.TempDir())
 	type laws map[string]struct{ Outcome, Cause, Explanation string }
@@ -52,7 +52,7 @@ func TestAHistoryIsJudgedAsItsRunWas(t *testing.T) {
 		for law, f := range was.Laws {
 			violated = violated || f.Outcome == "violated"
 			got := is.Laws[law]
-			// The run's own explanation also says which faults were necessary. The command check cannot say that,
+			// The run's own explanation also says which faults were necessary. The command check cannot say this,
 			// because it cannot repeat the run.
 			if got.Outcome != f.Outcome || got.Cause != f.Cause || !strings.HasPrefix(f.Explanation, got.Explanation) {
 				t.Errorf("%s, %s: the run says %+v, its history %+v", name, law, f, got)
@@ -81,8 +81,8 @@ func historySchema(t *testing.T) *jsonschema.Schema {
 	return s
 }
 
-// TestHistoriesKeepToTheirSchema validates lines of real histories against the schema. Then it changes, adds and
-// removes single keys. The schema and the reader must agree on whether the changed line is valid.
+// TestHistoriesKeepToTheirSchema validates lines of real histories against the schema. It also changes, adds and
+// removes single keys. The schema and the reader must agree on whether such a line is valid.
 func TestHistoriesKeepToTheirSchema(t *testing.T) {
 	s := historySchema(t)
 	r := rand.New(rand.NewPCG(5, 13))
@@ -218,8 +218,8 @@ const (
 	knossosData   = "b97f77bc9fb8a935b512a541aff9f83fd006456d"
 )
 
-// knossos returns the path of the folder "data" of github.com/jepsen-io/knossos, which is not part of this project. The
-// environment variable FENCEPOST_KNOSSOS names the folder; without the variable, the test fetches it.
+// knossos returns the path of the folder "data" of github.com/jepsen-io/knossos, which is not part of this project. If
+// the environment variable FENCEPOST_KNOSSOS does not name the folder, a full test fetches it.
 func knossos(t *testing.T) string {
 	t.Helper()
 	if dir := os.Getenv("FENCEPOST_KNOSSOS"); dir != "" {
@@ -249,16 +249,16 @@ func knossos(t *testing.T) string {
 	return filepath.Join(dir, "data")
 }
 
-// published lists the flags for judging each kind of Knossos' data: the type of object that was recorded, and its
-// initial value.
+// published lists the flags for judging each kind of Knossos' data. They specify the type of object that was recorded,
+// or its initial value.
 var published = map[string][]string{
 	"mutex":          {"--lock", "mutex"},
 	"cas-register":   {"--initial", "nil"},
 	"multi-register": {"--initial", "0"},
 }
 
-// refuted lists the first operation of each history that is not linearizable according to Knossos' own tests: its
-// index, and the text with which "fencepost check" reports it.
+// refuted lists, for each history that is not linearizable according to Knossos' own tests, the index of the first
+// offending operation and the text with which "fencepost check" reports it.
 var refuted = map[string]struct {
 	at   int
 	says string
@@ -270,10 +270,10 @@ var refuted = map[string]struct {
 	"rethink-fail-smaller.edn": {217, "read by process-12, which returned 3"},
 }
 
-// TestPublishedHistoriesComeOutAsTheirFolderSays judges the histories that Jepsen published, and interprets failed
+// TestPublishedHistoriesComeOutAsTheirFolderSays judges the histories that Jepsen published, interpreting failed
 // releases strictly. Histories in folders named good must pass, and those in folders named bad must be reported as
-// violations. A history in which nothing took effect never passes, because nothing was judged. With -v the test reports
-// the time and memory for each history.
+// violations. A history in which nothing took effect never passes, because nothing was judged. With -v, the test
+// reports the time and memory for each history.
 func TestPublishedHistoriesComeOutAsTheirFolderSays(t *testing.T) {
 	seen := map[string]int{}
 	err := filepath.WalkDir(knossos(t), func(path string, d fs.DirEntry, err error) error {
@@ -326,7 +326,7 @@ func allocated() uint64 {
 }
 
 // TestPagesOfManyStaySmall checks that histories with a thousand simultaneous holders, five hundred locks or ten
-// thousand sections give pages that a browser can show. Both the text and the page must say what they leave out.
+// thousand sections produce pages that a browser can show. Both the text and the page must say what they leave out.
 func TestPagesOfManyStaySmall(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	t.Parallel()

@@ -25,7 +25,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// instantOfSignal is the environment variable that gives the instant at which the program under test receives a signal;
+// instantOfSignal is the environment variable that sets the instant at which the program under test receives a signal;
 // 0 means never.
 const instantOfSignal = "FENCEPOST_TEST_SIGNAL_AT"
 
@@ -63,7 +63,7 @@ func interruptedMain() {
 	os.Exit(code)
 }
 
-// asked is a context that calls the function in its field instant whenever its method Err is called.
+// asked is a context that calls the function instant whenever its Err method is called.
 type asked struct {
 	context.Context
 	instant func()
@@ -138,8 +138,8 @@ func anyOf(v any, match func(map[string]any) bool) bool {
 	return false
 }
 
-// longCommands lists the commands that can be interrupted. Each has its arguments, and functions that say what its JSON
-// must contain with exit code 1 and with exit code 0.
+// longCommands lists the commands that can be interrupted. Each has its arguments, and functions that check its JSON
+// after exit code 1 and after exit code 0.
 var longCommands = []struct {
 	name     string
 	args     []string
@@ -308,7 +308,7 @@ func TestInterruptedCommandsReportWhatTheyFound(t *testing.T) {
 }
 
 // TestAnInterruptedAgreementReportsItsRows checks that an interrupted live --agree reports every row that was finished
-// before the signal, and the scenario that was running at the signal.
+// before the signal, and the scenario that was running when the signal arrived.
 func TestAnInterruptedAgreementReportsItsRows(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	if !runsHere([]string{"live"}) {
@@ -354,8 +354,8 @@ func (r *outcome) isMarked(t *testing.T, page, complete bool) {
 	}
 }
 
-// someInstants returns some of n instants: the first few, then others at growing distances, and the last two. By
-// default it returns only one, in the middle.
+// someInstants returns some of n instants: the first few, then others at growing distances, and the last two. Unless
+// the test is full, it returns only one in the middle.
 func someInstants(n int) (all []int) {
 	if !testkit.Full() {
 		return []int{n/2 + 1}
@@ -386,8 +386,8 @@ func TestTextSaysThatItWasInterrupted(t *testing.T) {
 	}
 }
 
-// TestInterruptedExplorationGoesOn interrupts an exploration at one instant (see interruptedMain) and resumes it. A
-// full test does so at many instants. The result must equal that of an exploration that was never interrupted.
+// TestInterruptedExplorationGoesOn interrupts an exploration at one instant (see interruptedMain), or at many in a full
+// test, and resumes it. The result must equal that of an exploration that was never interrupted.
 func TestInterruptedExplorationGoesOn(t *testing.T) {
 	t.Parallel()
 	args := []string{"explore", "promised.yaml", "--seeds", "60", "--out", "out", "--json", "--workers", "1"}
@@ -469,8 +469,8 @@ func TestSignalsReachTheProgram(t *testing.T) {
 	}
 }
 
-// TestAReaderThatHasLeft closes the reading end of the command's output early, as head does. The command must still
-// print no error, complete its work, and exit with the code of its result.
+// TestAReaderThatHasLeft closes the reading end of the command's output early, as head does. The command must
+// nevertheless complete its work without printing an error, and exit with the code of its result.
 func TestAReaderThatHasLeft(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()

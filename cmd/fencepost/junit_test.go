@@ -16,8 +16,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// junitElement describes an XML element as in Jenkins' junit-10.xsd (xunit-plugin, types/model/xsd): its attributes
-// with the pattern of their values, its required attributes, its children, and whether it contains text.
+// junitElement describes an XML element according to Jenkins' junit-10.xsd (xunit-plugin, types/model/xsd): its
+// attributes with the patterns of their values, its required attributes, its children, and whether it contains text.
 type junitElement struct {
 	attributes map[string]*regexp.Regexp
 	required   []string
@@ -66,7 +66,7 @@ var junitSchema = map[string]junitElement{
 	"failure": note, "error": note, "skipped": note, "system-out": {text: true}, "system-err": {text: true},
 }
 
-// checkJUnit returns an error if a report deviates from the schema, or from the assumptions of Jenkins, GitLab and Ant:
+// checkJUnit returns an error if a report does not conform to the schema, or to what Jenkins, GitLab and Ant assume:
 // the totals of a suite are the sums over its cases, each case has at most one result and a decimal time, and skipped
 // cases took no time.
 func checkJUnit(text []byte) error {
@@ -149,7 +149,8 @@ func checkJUnitElement(e xml.StartElement, open []string) error {
 	return nil
 }
 
-// Every command that judges runs writes JUnit reports that CI systems can read.
+// TestEveryCommandsJUnitKeepsToTheSchema checks that every command that judges runs writes JUnit reports that CI
+// systems can read.
 func TestEveryCommandsJUnitKeepsToTheSchema(t *testing.T) {
 	testkit.FullOnly(t)
 	t.Chdir(t.TempDir())
@@ -218,7 +219,7 @@ func TestEveryCommandsJUnitKeepsToTheSchema(t *testing.T) {
 	}
 }
 
-// checkJUnit rejects reports that CI systems would reject.
+// TestTheJUnitCheckRefusesWrongReports checks that checkJUnit rejects reports that CI systems would reject.
 func TestTheJUnitCheckRefusesWrongReports(t *testing.T) {
 	const good = `<testsuites><testsuite name="a" tests="1" failures="0" errors="0" skipped="1" time="0.100">` +
 		`<testcase classname="a" name="b" time="0.100"><skipped type="x" message="y">z</skipped></testcase></testsuite></testsuites>`

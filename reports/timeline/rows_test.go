@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestTheHeaviestRowsAreChosen compares the function choose, which counts the rows with each score, with a function
-// that sorts all rows. Both must choose the same rows.
+// TestTheHeaviestRowsAreChosen compares choose, which counts the rows with each score, with a function that sorts all
+// rows. Both must choose the same rows.
 func TestTheHeaviestRowsAreChosen(t *testing.T) {
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -35,7 +35,7 @@ func TestTheHeaviestRowsAreChosen(t *testing.T) {
 	}
 }
 
-// TestNearbyLanesShowTheSame checks that the method near keeps everything that a row shows.
+// TestNearbyLanesShowTheSame checks that near keeps everything that a row shows.
 func TestNearbyLanesShowTheSame(t *testing.T) {
 	shows, left := 0, 0
 	for seed := range uint64(200) {

@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// ofPrograms returns a scenario that treats its clients as programs to which it passes the TTL. In fact, the clients
+// ofPrograms returns a scenario that treats its clients as programs and passes the TTL to them. In fact, the clients
 // follow the scenario's protocol. failing, if not nil, reports whether the program fails in a run.
 func ofPrograms(t *testing.T, text string, failing func(*scenarios.Scenario, nemesis.Plan) bool) *scenarios.Scenario {
 	t.Helper()
@@ -51,9 +51,9 @@ faults:
   - crash redis-1 losing unsynced writes at 500ms, restart after 10ms
 `
 
-// TestProgramsAreOfferedWhatTheyLearnOf checks the advice for clients that are programs. The changes that it tries
-// concern only the servers, the resource, and settings whose values are passed to the programs. One of these changes
-// mends a lock whose server loses data.
+// TestProgramsAreOfferedWhatTheyLearnOf checks the advice for clients that are programs. It may change only the
+// servers, the resource, and settings whose values are passed to the programs. One of these changes must mend a lock
+// whose server loses data.
 func TestProgramsAreOfferedWhatTheyLearnOf(t *testing.T) {
 	s := ofPrograms(t, forgetful, nil)
 	a, err := Try(context.Background(), s, Options{From: 1, Seeds: 3, Crew: campaign.Crew{Workers: 1}})
@@ -84,9 +84,9 @@ func TestProgramsAreOfferedWhatTheyLearnOf(t *testing.T) {
 	}
 }
 
-// TestARunInWhichAProgramFailsIsUndecided: if a program fails under faults that are not in the file, the laws are
-// undecided and the search continues. A change with which the program fails even without faults is rejected. If the
-// program fails under the faults of the file, or under each random plan, there is no advice.
+// TestARunInWhichAProgramFailsIsUndecided checks that the laws are undecided and the search continues if a program
+// fails under faults that are not in the file. A change with which the program fails even without faults must be
+// rejected. If the program fails under the file's faults, or under each random plan, there must be no advice.
 func TestARunInWhichAProgramFailsIsUndecided(t *testing.T) {
 	o := Options{From: 1, Seeds: 3, Crew: campaign.Crew{Workers: 1}}
 	own := func(_ *scenarios.Scenario, p nemesis.Plan) bool {
@@ -125,8 +125,8 @@ func TestARunInWhichAProgramFailsIsUndecided(t *testing.T) {
 	}
 }
 
-// TestNothingIsBrokenBecauseAClientEnded: if in each run a client ends before its work is done, laws that were not
-// broken are undecided, and the advice says so.
+// TestNothingIsBrokenBecauseAClientEnded checks what happens if a client ends in each run before its work is done. Laws
+// that were not broken must then be undecided, and the advice must say so.
 func TestNothingIsBrokenBecauseAClientEnded(t *testing.T) {
 	text, _, _ := strings.Cut(strings.Replace(forgetful, "name: forgetful", "name: ended", 1), "  - crash")
 	s := ofPrograms(t, text+"  - pause client-1 for 1s after acquired\n", nil)

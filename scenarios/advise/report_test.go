@@ -15,8 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// The table fits the screen, no matter how many laws are broken. Its last column, the number of servers, is never cut
-// off.
+// TestAdviceFitsTheScreen checks that the table fits on the screen, no matter how many laws are broken. Its last
+// column, the number of servers, must never be cut off.
 func TestAdviceFitsTheScreen(t *testing.T) {
 	for _, width := range []int{80, 100, 160} {
 		for n := 1; n <= len(checker.Laws); n++ {
@@ -50,8 +50,8 @@ func TestAdviceFitsTheScreen(t *testing.T) {
 	}
 }
 
-// The first sentence may say that every promise is kept, but only if the table below it says so, too. Each number in
-// the sentence must be the number of runs of a trial.
+// TestConclusionsAgreeWithTheTable checks the first sentence. It may say that every promise is kept only if the table
+// below says so too. Each number in the sentence must be the number of runs of a trial.
 func TestConclusionsAgreeWithTheTable(t *testing.T) {
 	trial := func(n int) Trial { return Trial{Runs: n} }
 	cause := func(law checker.Law, kind checker.CauseKind, runs, of int, nature string) Breach {
@@ -129,7 +129,8 @@ func TestConclusionsAgreeWithTheTable(t *testing.T) {
 	}
 }
 
-// Changes that the author of a file has to make by hand are listed, with the reason.
+// TestChangesToMakeByHandAreListed checks that the report lists the changes that the file's author has to make by hand,
+// and gives the reason.
 func TestChangesToMakeByHandAreListed(t *testing.T) {
 	a := &Report{Advice: &Advice{Base: &Tried{}}, Scenario: &scenarios.Scenario{Name: "mine"},
 		ByHand: &CommentsError{Line: 3, Changes: []string{"lock.release: script", "no lock.quorum"}}}
@@ -145,7 +146,8 @@ func TestChangesToMakeByHandAreListed(t *testing.T) {
 	}
 }
 
-// In the text and on the page, the advice comes first, as a sentence and as a diff. What broke the lock comes after it.
+// TestWhatToDoComesFirst checks that the advice comes first in the text and on the page, as a sentence and as a diff,
+// and that what broke the lock comes after it.
 func TestWhatToDoComesFirst(t *testing.T) {
 	base := &Tried{}
 	base.Given = Trial{Runs: 20, Findings: []campaign.Finding{{Law: checker.Ownership,

@@ -140,7 +140,7 @@ func TestTheEnvironmentDescribesAClientsWork(t *testing.T) {
 }
 
 // TestWhatALeaseCountsOn checks which grants determine a client's lease. If a master and its replicas have granted the
-// lock several times, the latest grant counts. If the client made several attempts, only grants to its last attempt
+// lock several times, the latest grant counts. If the client made several attempts, only grants to its latest attempt
 // count.
 func TestWhatALeaseCountsOn(t *testing.T) {
 	const lock = "lock"

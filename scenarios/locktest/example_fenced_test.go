@@ -41,7 +41,7 @@ func (f *fenced) Lock(ctx context.Context) error {
 
 func (f *fenced) FencingToken() int64 { return f.token }
 
-// With Fences the resource compares the token of each write with earlier tokens. It refuses a late write from a client
+// With Fences, the resource compares the token of each write with earlier tokens. It refuses a late write from a client
 // that was paused past the end of its lease.
 func ExampleFenced() {
 	TestFenced := func(t *testing.T) {

@@ -25,10 +25,10 @@ func ofScript(script string) func(*locktest.Client) (locktest.Lock, error) {
 	}
 }
 
-// TestSemaphoresAreJudgedByTheirPermits: a sound semaphore keeps the laws of a lease, with two holders at once. The
-// test reports a script that allows one holder too many, one that never checks the number of holders, and one that uses
-// the clients' clocks. It also reports a violation by the sound semaphore if Config.Permits is one less than the number
-// of permits that the semaphore has.
+// TestSemaphoresAreJudgedByTheirPermits checks that a sound semaphore keeps the laws of a lease, with two holders at
+// once. The test must report a script that allows one holder too many, one that never checks the number of holders, and
+// one that uses the clients' clocks. It must also report the sound semaphore if Config.Permits is one less than the
+// number of permits that the semaphore has.
 func TestSemaphoresAreJudgedByTheirPermits(t *testing.T) {
 	twice := []checker.CauseKind{checker.GrantedTwice}
 	for _, test := range []struct {

@@ -43,7 +43,7 @@ func TestASweepIsTheSameHoweverItIsDivided(t *testing.T) {
 	}
 }
 
-// A worker refuses a stage of another sweep.
+// TestAStageOfAnotherSweepIsRefused checks that a worker refuses a stage of another sweep.
 func TestAStageOfAnotherSweepIsRefused(t *testing.T) {
 	c := sweepsToDivide()[2]
 	b := c.subject(t)

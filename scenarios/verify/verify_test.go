@@ -76,7 +76,8 @@ func TestASoundLockHoldsForEveryPlacementOfOneFault(t *testing.T) {
 	}
 }
 
-// TestBrokenLocksAreRefutedByTheFewestFaults checks, for each defect, the smallest number of faults that reveals it.
+// TestBrokenLocksAreRefutedByTheFewestFaults checks that the verification finds the smallest number of faults that
+// reveals each defect.
 func TestBrokenLocksAreRefutedByTheFewestFaults(t *testing.T) {
 	const redlock = "servers: {redis: 3, persistence: {append-fsync: always}}\nnetwork: {delay: 1ms}\nwork: " +
 		"{check-validity: on}\nlock: {protocol: redlock, ttl: 2s, retry: {delay: 1s}}\n"
@@ -156,8 +157,8 @@ func repeats(t *testing.T, v *Verification) {
 	}
 }
 
-// TestADelayedRestartIsTriedAsSoonAsItIsAllowed checks a lock whose servers must stay down for one TTL after a crash.
-// If a server may restart a little earlier, the verification must find a violated law.
+// TestADelayedRestartIsTriedAsSoonAsItIsAllowed verifies a lock whose servers must stay down for one TTL after a crash.
+// If a server may restart a little earlier, the verification must find a violation.
 func TestADelayedRestartIsTriedAsSoonAsItIsAllowed(t *testing.T) {
 	for _, x := range []struct {
 		within string
@@ -250,8 +251,8 @@ func TestWhatEndedEarlyIsUndecided(t *testing.T) {
 	}
 }
 
-// TestALawThatNothingExercisesIsNoPass checks that a verification does not pass if a law is never exercised. Here it is
-// token-order, because there is a single client and there are no tokens to compare.
+// TestALawThatNothingExercisesIsNoPass checks that a verification does not pass if a law is never exercised. Here this
+// law is token-order, because there is a single client and there are no tokens to compare.
 func TestALawThatNothingExercisesIsNoPass(t *testing.T) {
 	v := verify(t, "name: alone\nservers: {redis: 1}\nclients: 1\nlock: {protocol: set-nx-px}\npromise: "+
 		"[token-order]\n", Options{Faults: 1})
@@ -262,8 +263,8 @@ func TestALawThatNothingExercisesIsNoPass(t *testing.T) {
 }
 
 // TestACrashForGoodIsTriedAtItsFirstInstantToo checks that a crash without a restart is also tried at the first instant
-// of an interval. A process counts as stuck only if it waits too long between the crash and the end of the run. If the
-// crash came only at the last instant of the interval, the run would end before the wait became too long.
+// of an interval. A process counts as stuck only if it waits too long between the crash and the end of the run. With a
+// crash at the last instant of the interval, the run would end before the wait became too long.
 func TestACrashForGoodIsTriedAtItsFirstInstantToo(t *testing.T) {
 	s, err := scenarios.Parse("tiny.yaml", []byte(tiny[4].text))
 	if err != nil {
@@ -327,7 +328,7 @@ func TestAssignmentsFixEveryDelay(t *testing.T) {
 }
 
 // TestRequestsAtOneInstantAreTriedInBothOrders checks runs in which two clients request the lock at the same instant.
-// In the usual order, client-1 must get it, and in the opposite order, client-2.
+// In the usual order, client-1 must get the lock; in the opposite order, client-2 must get it.
 func TestRequestsAtOneInstantAreTriedInBothOrders(t *testing.T) {
 	s, err := scenarios.Parse("tie.yaml", []byte(`name: tie
 servers: {redis: 1}
@@ -358,7 +359,7 @@ work: {stagger: 0s}
 }
 
 // TestExcludedMessagesAreNotHeldUp checks that a scenario that excludes faults of some processes also excludes faults
-// that affect the messages and links of these processes. The targets of such faults become known only when the fault is
+// that affect these processes' messages and links. The targets of such faults become known only when the fault is
 // placed.
 func TestExcludedMessagesAreNotHeldUp(t *testing.T) {
 	text := "name: x\nservers: {redis: 1}\nnetwork: {delay: 1ms}\nlock: {protocol: set-nx-px}\nwork: {writes: 1}\n"
@@ -375,9 +376,9 @@ func TestExcludedMessagesAreNotHeldUp(t *testing.T) {
 	}
 }
 
-// TestAKindThatIsNotTriedIsRefused verifies a lock that is affected only by jumps of servers' clocks, with a scenario
-// that excludes such jumps. A failover is also impossible, because there are no replicas. For each of the two kinds of
-// faults, the verification must return an error.
+// TestAKindThatIsNotTriedIsRefused verifies a lock with a scenario that excludes jumps of servers' clocks, the only
+// jumps that affect the lock. A failover is also impossible, because there are no replicas. For each of these two kinds
+// of faults, the verification must return an error.
 func TestAKindThatIsNotTriedIsRefused(t *testing.T) {
 	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
 	if err != nil {
@@ -391,8 +392,8 @@ func TestAKindThatIsNotTriedIsRefused(t *testing.T) {
 	}
 }
 
-// TestEveryKindIsTriedOrLeftOutForAReason checks that every kind that can affect the run is either tried or left out
-// with a reason. The reason names the processes to which it applies.
+// TestEveryKindIsTriedOrLeftOutForAReason checks that every kind that can affect the run is either tried or omitted for
+// a stated reason, which names the processes to which it applies.
 func TestEveryKindIsTriedOrLeftOutForAReason(t *testing.T) {
 	const redis = "name: x\nservers: {redis: 1}\nlock: {protocol: set-nx-px}\n"
 	for _, x := range []struct{ text, none string }{
@@ -442,8 +443,8 @@ func weightsWithout(kinds ...nemesis.Kind) string {
 	return strings.Join(list, ", ")
 }
 
-// TestRandomPlacementsRefuteToo checks that a violation found at random is a counterexample like any other. Here clocks
-// may drift by more than the lock's allowance.
+// TestRandomPlacementsRefuteToo checks that a violation found at random is a counterexample like any other. In this
+// test, clocks may drift by more than the lock's allowance.
 func TestRandomPlacementsRefuteToo(t *testing.T) {
 	sound := strings.Replace(soundRedlock, "work: {check", "work: {hold: validity, check", 1)
 	text := strings.Replace(sound, "9000ppm", "99000ppm", 1)
@@ -468,8 +469,8 @@ func TestRandomPlacementsRefuteToo(t *testing.T) {
 	}
 }
 
-// TestAClientsClockJumpsSoFarThatADeadlineFlips checks locks that break when a client's clock jumps by just the right
-// amount, which random draws rarely hit.
+// TestAClientsClockJumpsSoFarThatADeadlineFlips checks that the verification refutes locks that break only when a
+// client's clock jumps by just the right amount. Random draws rarely hit this amount.
 func TestAClientsClockJumpsSoFarThatADeadlineFlips(t *testing.T) {
 	const head = "name: clocked\nservers: {redis: 1, persistence: {append-fsync: always}}\nnetwork: {delay: 1ms}\n" +
 		"mix: {without: [jump of servers]}\n"
@@ -492,7 +493,7 @@ func TestAClientsClockJumpsSoFarThatADeadlineFlips(t *testing.T) {
 	}
 }
 
-// TestCutsAreTriedWithAndWithoutAnEnd checks that cuts that never end are tried, too. If a scenario excludes them, it
+// TestCutsAreTriedWithAndWithoutAnEnd checks that cuts that never end are tried too. A scenario that excludes them
 // still promises to survive cuts that end.
 func TestCutsAreTriedWithAndWithoutAnEnd(t *testing.T) {
 	const text = "name: cuts\nservers: {redis: 1}\nnetwork: {delay: 1ms}\nlock: {protocol: set-nx-px, ttl: 2s, " +

@@ -66,8 +66,8 @@ func TestAGuestAsksAServer(t *testing.T) {
 	})
 }
 
-// TestAGuestsClockIsTheServers: a guest sets a key that expires at a given time on the guest's clock. The key must have
-// the same remaining TTL in each of several runs in one bubble.
+// TestAGuestsClockIsTheServers checks a key that a guest sets to expire at a given time on the guest's clock. The key
+// must have the same remaining TTL in each of several runs in one bubble.
 func TestAGuestsClockIsTheServers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, stacks := NewDriver(), new(sim.Stacks)

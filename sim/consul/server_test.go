@@ -89,8 +89,8 @@ func (c *caller) pair(key string) Pair {
 	return p
 }
 
-// TestASessionLocksAKey: only one session at a time holds a key, and only that session can release it. LockIndex counts
-// acquisitions.
+// TestASessionLocksAKey checks that only one session at a time holds a key, and that only that session can release it.
+// LockIndex must count acquisitions.
 func TestASessionLocksAKey(t *testing.T) {
 	l := newLab(t, 3)
 	l.client("client-1", func(c *caller) {
@@ -117,8 +117,8 @@ func TestASessionLocksAKey(t *testing.T) {
 	l.run(time.Minute)
 }
 
-// TestALockCanBeAcquiredAfterTwiceTheTTLAndTheLockDelay: a session ends between one and two TTLs after its creation or
-// last renewal. After that, its key can be acquired once the lock delay has passed.
+// TestALockCanBeAcquiredAfterTwiceTheTTLAndTheLockDelay checks that a session ends between one and two TTLs after its
+// creation or last renewal. After that, its key must be available once the lock delay has passed.
 func TestALockCanBeAcquiredAfterTwiceTheTTLAndTheLockDelay(t *testing.T) {
 	for _, delay := range []string{"", "0s", "5s"} {
 		for _, behavior := range []string{Release, Delete} {

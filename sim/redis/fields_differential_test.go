@@ -38,7 +38,7 @@ var exFields = []string{"HSETEX K EX|PX P FIELDS 1 M V", "HSETEX K FNX|FXX PX P 
 	"HGETEX K EX x|-1 FIELDS 1 M", "HGETEX K FIELDS 0|2 M", "HGETEX K foo 1 M", "HGETDEL K FIELDS 1 M",
 	"HGETDEL K FIELDS 2 M M", "HGETDEL K FIELDS 0|2|x M", "HGETDEL K foo 1 M"}
 
-// laterPath returns the path of the redis-server that FENCEPOST_REDIS8 names. It must be of version 7.4 or later. Tests
+// laterPath returns the path of the redis-server that FENCEPOST_REDIS8 names. Its version must be 7.4 or later. Tests
 // use it for commands that the redis-server on PATH does not have.
 func laterPath(t *testing.T) string {
 	t.Helper()
@@ -49,8 +49,8 @@ func laterPath(t *testing.T) string {
 	return path
 }
 
-// TestFieldsExpireAsInRedis sends the same random commands to the node and to a real server. The commands are for
-// hashes whose fields have deadlines. Two other connections receive notifications.
+// TestFieldsExpireAsInRedis sends the same random commands, for hashes whose fields have deadlines, to the node and to
+// a real server. Two other connections receive notifications.
 func TestFieldsExpireAsInRedis(t *testing.T) {
 	server := startRealServer(t, laterPath(t))
 	patterns := timedFields

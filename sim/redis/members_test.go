@@ -67,8 +67,9 @@ func TestEachMemberHasAnOwnerAndRecordsOfItsOwn(t *testing.T) {
 	}
 }
 
-// When an attempt removes one of its fields, its other fields no longer have an owner. For example, the first reader
-// sets the mode field of a read-write lock, and the last reader removes it.
+// TestWhoGivesBackItsFieldLeavesTheRestToNobody checks that when an attempt removes one of its fields, its other fields
+// no longer have an owner. For example, the first reader sets the mode field of a read-write lock, and the last reader
+// removes it.
 func TestWhoGivesBackItsFieldLeavesTheRestToNobody(t *testing.T) {
 	m := newMachine(Config{})
 	m.do("client-1/1", "HSET lock mode read first 1")
@@ -90,9 +91,10 @@ func TestWhoGivesBackItsFieldLeavesTheRestToNobody(t *testing.T) {
 		"deleted")
 }
 
-// A command may set a field to the value that it already has. The field then keeps its owner, but only if the owner has
-// another field that the command does not set. For example, each reader of a read-write lock may set the mode. An owner
-// without another field is replaced, because all clients may use the same value.
+// TestAFieldThatIsSetToItsValueStaysWithItsOwner checks what happens when a command sets a field to the value that it
+// already has. The field keeps its owner if the owner has another field that the command does not set. For example,
+// each reader of a read-write lock may set the mode. Otherwise the owner is replaced, because all clients may use the
+// same value.
 func TestAFieldThatIsSetToItsValueStaysWithItsOwner(t *testing.T) {
 	for _, c := range []struct{ first, second, report string }{
 		{"HSET lock mode read first 1", "HSET lock mode read",
@@ -115,7 +117,8 @@ func TestAFieldThatIsSetToItsValueStaysWithItsOwner(t *testing.T) {
 	}
 }
 
-// Members keep their owners after expiry, a backward jump of the clock, a restart and a power loss.
+// TestMembersKeepTheirOwners checks that members keep their owners after expiry, a backward jump of the clock, a
+// restart and a power loss.
 func TestMembersKeepTheirOwners(t *testing.T) {
 	m := newMachine(everysec)
 	m.do("client-1/1", "HSET lock a 1")

@@ -22,7 +22,7 @@ type groupOfThree struct {
 }
 
 // member is a node, together with the effects that it has received, in order. Replaying these effects gives the same
-// data, even on a node on which no key is ever hidden.
+// data, even on a node that never hides a key.
 type member struct {
 	*machine
 	name    sim.ProcessID
@@ -66,7 +66,7 @@ func newGroupOfThree(t *testing.T, r *rand.Rand, p store.Policy) *groupOfThree {
 	return s
 }
 
-// deliver delivers the next message to a node, and stores the effects in the message.
+// deliver delivers the next message to a node, and records the effects that the message contains.
 func (s *groupOfThree) deliver(m *member) {
 	if len(m.inbox) == 0 {
 		return
@@ -153,7 +153,7 @@ func (s *groupOfThree) checkData(when string, m *member, was []store.Key) {
 	}
 }
 
-// step performs a random action on a random node: for example, a clock jump, a restart, a promotion, or a command.
+// step performs a random action on a random node, such as a clock jump, a restart, a promotion, or a command.
 func (s *groupOfThree) step(v vocabulary) {
 	m := s.nodes[v.IntN(len(s.nodes))]
 	log := func(format string, args ...any) {
@@ -195,8 +195,8 @@ func (s *groupOfThree) step(v vocabulary) {
 }
 
 // TestDataOutlivesRestartsAndPromotions runs a group with random commands, clocks that jump forward and back, restarts
-// and promotions. After a clean restart, a node has the same data as before, including hidden keys. After a promotion,
-// it has the data that had reached it.
+// and promotions. After a clean restart, a node must have the same data as before, including hidden keys. After a
+// promotion, it must have the data that had reached it.
 func TestDataOutlivesRestartsAndPromotions(t *testing.T) {
 	groups := 400
 	if !testkit.Full() {

@@ -27,8 +27,8 @@ func TestWait(t *testing.T) {
 		s.do(master, "MULTI")
 		s.do(master, "SET lock c")
 		s.do(master, "WAIT 2 0")
-		// WAIT counts the replicas that have "SET lock b", the last write before MULTI. No replica has been asked for
-		// an acknowledgment yet.
+		// WAIT counts the replicas that have received "SET lock b", the last write before MULTI. No replica has been
+		// asked for an acknowledgment yet.
 		s.do(master, "EXEC")
 		s.say("%s", s.ask(master, 0, "EVAL", "redis.call('set', 'lock', 'd') return redis.call('wait', 2, 0)", "0"))
 		s.do(master, "WAIT x 0")
@@ -180,8 +180,9 @@ func TestIsolatedMasterAcceptsWritesForTheLag(t *testing.T) {
 		"13.016s client-1 DEL lock: :1")
 }
 
-// TestGoodReplicasAreCountedOnceASecond: when the master hears from its replica again, it may still refuse writes for
-// up to a second. When the replica has been silent for too long, it may still accept writes for up to a second.
+// TestGoodReplicasAreCountedOnceASecond checks that when the master hears from its replica again, it may still refuse
+// writes for up to a second. When the replica has been silent for too long, the master may still accept writes for up
+// to a second.
 func TestGoodReplicasAreCountedOnceASecond(t *testing.T) {
 	stale := 0
 	for seed := range uint64(50) {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestBroadcastSubscribersLearnOfLaterChanges: a client in broadcasting mode is not notified of changes that happened
-// before it chose that mode, even if it had read the changed key.
+// TestBroadcastSubscribersLearnOfLaterChanges checks that a client in broadcasting mode is not notified of changes that
+// happened before it chose that mode, even if it had read the changed key.
 func TestBroadcastSubscribersLearnOfLaterChanges(t *testing.T) {
 	var table table
 	table.enable(1, options{})

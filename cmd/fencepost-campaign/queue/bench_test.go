@@ -11,7 +11,7 @@ import (
 )
 
 // BenchmarkParts measures how many results (one for each range of jobs) a server stores per second for eight workers
-// that do nothing else. The server writes each result to its disk before it acknowledges the result.
+// that do nothing else. The server acknowledges a result only after writing it to its disk.
 func BenchmarkParts(b *testing.B) {
 	s, err := embedded.Start(embedded.Options{Folder: filepath.Join(b.TempDir(), "nats")})
 	if err != nil {

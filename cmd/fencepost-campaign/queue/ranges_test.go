@@ -63,7 +63,7 @@ func TestHalvesAreThePortion(t *testing.T) {
 	}
 }
 
-// The README uses these portion sizes in its calculations.
+// TestPortionsAreEnoughAndFew checks the sizes of portions, which the README uses in its calculations.
 func TestPortionsAreEnoughAndFew(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ size, asked, want uint64 }{
@@ -82,7 +82,8 @@ func TestPortionsAreEnoughAndFew(t *testing.T) {
 	}
 }
 
-// A token contains only characters that are allowed in subjects and keys, and different names have different tokens.
+// TestTokensAreOfOneNameEach checks that a token contains only characters that are allowed in subjects and keys, and
+// that different names have different tokens.
 func TestTokensAreOfOneNameEach(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}

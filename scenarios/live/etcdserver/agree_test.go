@@ -92,7 +92,7 @@ func (s *script) next() etcd.Call {
 // watches lists the watches of the script, each on its own connection.
 var watches = []etcd.Watch{{Key: "a", End: "b", From: 2}, {Key: "c"}}
 
-// play returns a client that performs the calls of a script, and appends all responses and pushed events to said.
+// play returns a client that makes the calls of a script, and appends all responses and pushed events to said.
 func play(calls []etcd.Call, said *[]string) func(sim.Env) {
 	return func(env sim.Env) {
 		p := &player{Env: env}
@@ -137,7 +137,7 @@ func shown(r etcd.Response, err error) string {
 	return fmt.Sprintf("%+v", r)
 }
 
-// recordsOf returns the events of a history in which keys appeared and vanished, with the keys' owners.
+// recordsOf returns the events of a history in which keys appeared or disappeared, with the keys' owners.
 func recordsOf(h *history.History) (list []string) {
 	for i := range h.Events {
 		if e := &h.Events[i]; e.F == history.KeySet || e.F == history.KeyGone {

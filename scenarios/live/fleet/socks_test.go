@@ -59,8 +59,8 @@ func (s *side) granted() {
 
 func (s *server) at() netip.AddrPort { return s.Addr().(*net.TCPAddr).AddrPort() }
 
-// TestAProxyKnowsWhoCallsWhom checks that the proxy confirms a connection once it is established, and that its bytes
-// travel over the link between the two servers.
+// TestAProxyKnowsWhoCallsWhom checks that the proxy confirms a connection once it is established, and that the
+// connection's bytes travel over the link between the two servers.
 func TestAProxyKnowsWhoCallsWhom(t *testing.T) {
 	for _, early := range []bool{false, true} {
 		r := newRig(t)

@@ -19,7 +19,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// account returns the znodes that exist according to the records, as a checker would determine them, with the attempt
+// account returns the znodes that exist according to the records, as a checker would determine them, and the attempt
 // that owns each of them.
 func account(t testing.TB, list []history.Event) map[string]history.Attempt {
 	t.Helper()
@@ -83,7 +83,7 @@ func wander(c *client, number int, seed uint64, members []sim.ProcessID, end tim
 }
 
 // TestRecordsTellWhatStands makes clients request a lock while members crash, are stopped, and are cut off from each
-// other. At the end the records must show which znodes exist, and who created them.
+// other. In the end, the records must show which znodes exist, and who created them.
 func TestRecordsTellWhatStands(t *testing.T) {
 	testkit.FullOnly(t)
 	const runs, lasts = 6, time.Minute
@@ -96,7 +96,7 @@ func TestRecordsTellWhatStands(t *testing.T) {
 	}
 }
 
-// stands performs one run, and reports whether the znodes could be compared with the records.
+// stands executes one run, and reports whether the znodes could be compared with the records.
 func stands(t *testing.T, seed uint64, lasts time.Duration) (judged bool) {
 	r := start(t, 3)
 	d := rand.New(rand.NewPCG(seed, 0))
@@ -156,7 +156,7 @@ func stands(t *testing.T, seed uint64, lasts time.Duration) (judged bool) {
 	return judged
 }
 
-// differences lists the differences between the records and the znodes that a member has.
+// differences lists the differences between the records and a member's znodes.
 func (c *client) differences() (list []string) {
 	var want, before map[string]history.Attempt
 	for c.n += 100; want == nil; c.n++ { // repeat until the member serves requests
@@ -184,8 +184,8 @@ func (c *client) differences() (list []string) {
 	return list
 }
 
-// standing returns all requests for lock a on the server, with the attempts that created them. It returns nil if the
-// connection ends.
+// standing returns all requests for lock a that the server has, with the attempts that created them. It returns nil if
+// the connection ends.
 func (c *client) standing() map[string]history.Attempt {
 	list := map[string]history.Attempt{}
 	a, ok := c.ask("", jute.GetChildren2, jute.Record(nil).Text("/locks/a").Flag(false))
@@ -204,8 +204,8 @@ func (c *client) standing() map[string]history.Attempt {
 	return list
 }
 
-// TestMembersHaveTheTimesOfTheScenario checks that the members use the tickTime and syncLimit of the scenario. Without
-// such settings, they must use ZooKeeper's defaults, as the simulated ensemble does.
+// TestMembersHaveTheTimesOfTheScenario checks that the members use the scenario's tickTime and syncLimit. Without such
+// settings, they must use ZooKeeper's defaults, as the simulated ensemble does.
 func TestMembersHaveTheTimesOfTheScenario(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	needsZooKeeper(t)

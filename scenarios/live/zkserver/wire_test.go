@@ -44,7 +44,7 @@ type realServer struct {
 	address string
 }
 
-// startReal starts a server that ends with the test.
+// startReal starts a server that is stopped at the end of the test.
 func startReal(t testing.TB, times zookeeper.Config) *realServer {
 	needsZooKeeper(t)
 	port, err := fleet.FreePort(loopback)

@@ -110,7 +110,8 @@ func simulatedZooKeeper(t *testing.T) string {
 	}, zkfront.ZooKeeper{}), ",")
 }
 
-// lacks skips a test if err says that this machine lacks a program. With FENCEPOST_FULL=1, the test fails instead.
+// lacks skips a test if err says that a program is missing on this machine. With FENCEPOST_FULL=1, the test fails
+// instead.
 func lacks(t *testing.T, err error, advice string) {
 	t.Helper()
 	switch {

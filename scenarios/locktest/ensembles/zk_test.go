@@ -79,8 +79,8 @@ func (l *zkLock) open() (err error) {
 	return err
 }
 
-// promptConn limits the duration of the first read on a connection. go-zookeeper waits almost seven times the session
-// timeout for the answer to its request for a session, and tries no other member in the meantime.
+// promptConn limits how long the first read on a connection may take. go-zookeeper waits almost seven times the session
+// timeout for the reply to its request for a session, and tries no other member in the meantime.
 type promptConn struct {
 	net.Conn
 	longest  time.Duration
@@ -177,7 +177,7 @@ func (l *zkLock) close() {
 }
 
 // anewZKLock is a zkLock that opens a new session and creates a new Lock after each error. The znodes of the previous
-// session vanish with that session. The lock has a fencing token.
+// session disappear with that session. The lock has a fencing token.
 type anewZKLock struct{ *zkLock }
 
 func newZKLockAnew(c *locktest.Client) (locktest.Lock, error) {
