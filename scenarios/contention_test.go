@@ -7,9 +7,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// If eight clients that never give up compete for a lock, they find it taken most of the time, which raises the
-// contention alarm. A single client never raises the alarm. How long clients keep trying makes no difference to the
-// alarm.
+// TestTheAlarmOfContentionRingsWhereClientsCrowd checks that eight clients that compete for a lock and never give up
+// find it taken most of the time, which raises the contention alarm. A single client must never raise the alarm. How
+// long clients keep trying must make no difference to the alarm.
 func TestTheAlarmOfContentionRingsWhereClientsCrowd(t *testing.T) {
 	for _, d := range locks.Definitions() {
 		for clients, alarms := range map[string]bool{"1": false, "8": true} {
@@ -31,7 +31,8 @@ func TestTheAlarmOfContentionRingsWhereClientsCrowd(t *testing.T) {
 	}
 }
 
-// The lock timeout rate is the share of acquire calls that gave up. It differs from the contention rate.
+// TestAcquiresThatGiveUpAreTimeouts checks the lock timeout rate, which is the share of acquire calls that gave up. It
+// must differ from the contention rate.
 func TestAcquiresThatGiveUpAreTimeouts(t *testing.T) {
 	s := parseText(t, "name: x\nservers: {redis: 1}\nlock: {protocol: set-nx-px, retry: {count: 3, delay: "+
 		"200ms}}\nwork: {cycles: 4, hold: 1s}\n")

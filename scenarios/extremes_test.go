@@ -17,8 +17,8 @@ import (
 
 // TestEveryExtremeOfASettingRuns sets each numeric setting to the smallest and to the largest value that it accepts. It
 // varies each setting alone, both with the usual servers and with a single server whose fsyncs take no time. One more
-// file sets all settings to their smallest values. Each protocol runs with these values, without faults and with faults
-// of all kinds, and the history is judged.
+// file sets all settings to their smallest values. The test runs each protocol with these values, without faults and
+// with faults of all kinds, and judges the history.
 func TestEveryExtremeOfASettingRuns(t *testing.T) {
 	if raceEnabled {
 		t.Skip("thousands of runs, each on one goroutine")
@@ -59,7 +59,7 @@ func TestEveryExtremeOfASettingRuns(t *testing.T) {
 	}
 }
 
-// leastOf and greatestOf list the values to try, by the kind of value. The first value that a setting accepts is its
+// leastOf and greatestOf list the values to try for each kind of setting. The first value that a setting accepts is its
 // extreme. Counts are small enough to keep runs short.
 var (
 	leastOf = map[format.Kind][]string{
@@ -86,7 +86,7 @@ func extremeVariables() (list []Variable) {
 }
 
 // withFirst sets the setting at path to the first of the given values that it accepts, and calls f with the document.
-// It reports whether the setting accepts one of the values.
+// It reports whether the setting accepts any of the values.
 func withFirst(doc *format.Document, path string, values []string, f func(*format.Document)) bool {
 	for _, value := range values {
 		with := doc.Clone()

@@ -13,12 +13,12 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// hostile contains texts that a terminal would interpret as commands or display in a different order.
+// hostile contains strings that a terminal would interpret as commands or display in a different order.
 var hostile = []string{"\x1b[2J", "\u009b2J", "\x7f", "\u202e", "\u2066", "\u2028", "a\rb", "\x07", "\x00",
 	"\x1b]0;x\x07"}
 
-// TestNoControlCharacterGetsIn puts hostile texts, escaped as in YAML, into every value and every key of the catalog.
-// Each of them must be reported at its position, with a message that a terminal can display.
+// TestNoControlCharacterGetsIn puts malicious strings, escaped as in YAML, into every value and every key of the
+// catalog. Each of them must be reported at its position, with a message that a terminal can display.
 func TestNoControlCharacterGetsIn(t *testing.T) {
 	files, err := filepath.Glob("catalogue/*.yaml")
 	if err != nil || len(files) == 0 {
@@ -82,7 +82,8 @@ func checkRefused(t *testing.T, at string, doc *format.Document) {
 	}
 }
 
-// Control characters that a file contains unescaped are also reported with their line.
+// TestControlCharactersInTheTextOfAFile checks that control characters that a file contains unescaped are also reported
+// with their line.
 func TestControlCharactersInTheTextOfAFile(t *testing.T) {
 	for _, bad := range hostile {
 		_, err := Parse("my.yaml", []byte("name: x\nsummary: ab"+bad+"\n"))
@@ -93,7 +94,7 @@ func TestControlCharactersInTheTextOfAFile(t *testing.T) {
 	}
 }
 
-// Line breaks and tabs in quoted prose do not count as control characters.
+// TestProseMayBreakLines checks that line breaks and tabs are allowed in quoted prose.
 func TestProseMayBreakLines(t *testing.T) {
 	s, err := Parse("my.yaml", []byte("name: x\nsummary: \"a\\n\\tb\"\nservers: {redis: 1}\nlock: {protocol: setnx}\n"))
 	if err != nil || s.Summary != "a\n\tb" {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// agree parses a text with the fast parser and reports whether that succeeded. If it did, agree fails the test unless
-// the EDN library gives the same result.
+// agree parses text with the fast parser and reports whether that succeeded. If so, agree fails the test unless the EDN
+// library gives the same result.
 func agree(t *testing.T, text string) bool {
 	t.Helper()
 	var fast, slow operation

@@ -24,8 +24,7 @@ type disk struct {
 	dir string
 }
 
-// mountDisk mounts a file system on a folder. The argument mib is its size in MiB. mountDisk fails unless root runs the
-// test.
+// mountDisk mounts a file system of the given size, in MiB, on a folder. It fails unless root runs the test.
 func mountDisk(t testing.TB, dir string, mib int) (*disk, error) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -49,7 +48,7 @@ func newDisk(t testing.TB, dir string, mib int) *disk {
 	return d
 }
 
-// smallDisk mounts a disk, or returns nil if that is not possible. The test then skips the steps that need a disk.
+// smallDisk mounts a disk, or returns nil if that is impossible, so that the test can skip the steps that need a disk.
 func smallDisk(t testing.TB, dir string, mib int) *disk {
 	t.Helper()
 	d, err := mountDisk(t, dir, mib)
@@ -84,7 +83,7 @@ func (d *disk) fill(spare int64) {
 	}
 }
 
-// empty removes the file that the method fill has written.
+// empty removes the file that fill has written.
 func (d *disk) empty() {
 	d.t.Helper()
 	if err := os.Remove(d.filler()); err != nil {
@@ -92,9 +91,9 @@ func (d *disk) empty() {
 	}
 }
 
-// If the disk is full while a campaign runs, the server, the workers and the status command report the place and the
-// reason. When there is room again, all of them continue by themselves, and the report equals that of a single process,
-// byte for byte.
+// TestAFullDiskIsReportedAndOutlived checks that the server, the workers and the status command report the place and
+// the reason if the disk is full while a campaign runs. When there is room again, all of them must continue by
+// themselves, and the report must equal that of a single process, byte for byte.
 func TestAFullDiskIsReportedAndOutlived(t *testing.T) {
 	t.Parallel()
 	const seeds = "6000"
@@ -162,7 +161,8 @@ func TestAFullDiskIsReportedAndOutlived(t *testing.T) {
 	}
 }
 
-// A campaign that finds the disk full when it starts says so, and leaves no unfinished file behind.
+// TestACampaignCannotBeginOnAFullDisk checks that a campaign that finds the disk full when it starts says so, and
+// leaves no unfinished file behind.
 func TestACampaignCannotBeginOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -192,8 +192,8 @@ func TestACampaignCannotBeginOnAFullDisk(t *testing.T) {
 	waitFor(t, says, "workers join with")
 }
 
-// If the disk becomes full, each file of a report is either complete or unchanged, and the error names the file and the
-// reason.
+// TestReportsOnAFullDiskAreWholeOrNamed checks what happens if the disk becomes full. Each file of a report must be
+// either complete or unchanged, and the error must name the file and the reason.
 func TestReportsOnAFullDiskAreWholeOrNamed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -38,7 +38,7 @@ func (s *Server) answered(method, url, host, body string) *http.Response {
 	return w.Result()
 }
 
-// TestOnlyWhoKnowsTheAddressIsAnswered sends valid requests, and requests that a foreign page or another user of the
+// TestOnlyWhoKnowsTheAddressIsAnswered sends valid requests, and requests that another web site or another user of the
 // machine could send. The server must answer only the valid ones.
 func TestOnlyWhoKnowsTheAddressIsAnswered(t *testing.T) {
 	s := served(t, func() (play.State, error) { return play.State{Text: lock, Seed: 1}, nil })
@@ -64,7 +64,8 @@ func TestOnlyWhoKnowsTheAddressIsAnswered(t *testing.T) {
 	}
 }
 
-// TestTheFileIsReadAgain loads the page again after its file has changed, and after the file has become unreadable.
+// TestTheFileIsReadAgain loads the page again, first after its file has changed, and then after the file has become
+// unreadable.
 func TestTheFileIsReadAgain(t *testing.T) {
 	name, gone := "mine", error(nil)
 	s := served(t, func() (play.State, error) {
@@ -84,7 +85,8 @@ func TestTheFileIsReadAgain(t *testing.T) {
 	shows("changed")
 }
 
-// If a client does not complete the header of its request, the server closes the connection.
+// TestAnUnfinishedHeaderEndsTheConnection checks that the server closes the connection if a client does not complete
+// the header of its request.
 func TestAnUnfinishedHeaderEndsTheConnection(t *testing.T) {
 	s := served(t, func() (play.State, error) { return play.State{}, nil })
 	s.within = 10 * time.Millisecond

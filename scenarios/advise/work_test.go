@@ -11,9 +11,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign/campaigntest"
 )
 
-// The advice does not depend on which process performs the runs. The test checks this for a file with faults, for one
-// whose lock breaks without any, and for one with a mix, whose plans an exploration finds. At the smallest size, only
-// the changes of the servers are tried, as for clients that are programs.
+// TestAdviceIsTheSameHoweverItIsDivided checks that the advice does not depend on which process executes the runs. It
+// tests a file with faults, one whose lock breaks without any, and one with a mix, whose plans an exploration finds. At
+// the smallest size, only changes of the servers are tried, as for clients that are programs.
 func TestAdviceIsTheSameHoweverItIsDivided(t *testing.T) {
 	forgets := strings.Replace(forgetful, "clients: 3", "clients: 2", 1)
 	texts := map[string]string{"own faults": forgets}
@@ -43,8 +43,8 @@ func TestAdviceIsTheSameHoweverItIsDivided(t *testing.T) {
 	}
 }
 
-// divisible returns the report of advice about s, with the files of the best changes. There must be some, and pairs of
-// changes must have been tried.
+// divisible returns the report of advice about s, with the files of the best changes. It checks that there are some,
+// and that pairs of changes were tried.
 func divisible(t *testing.T, s *scenarios.Scenario, o Options) []byte {
 	t.Helper()
 	a, err := Try(t.Context(), s, o)
@@ -62,7 +62,8 @@ func divisible(t *testing.T, s *scenarios.Scenario, o Options) []byte {
 	return all
 }
 
-// A worker refuses a stage that belongs to a different search for advice, and a result with other changes is an error.
+// TestAStageOfOtherAdviceIsRefused checks that a worker refuses a stage that belongs to a different search for advice,
+// and that a result with other changes is an error.
 func TestAStageOfOtherAdviceIsRefused(t *testing.T) {
 	w, err := NewWorker(parsed(t, forgetful), Options{From: 1, Seeds: 1})
 	if err != nil {

@@ -101,7 +101,7 @@ func TestEqualFaultsAreCountedOneByOne(t *testing.T) {
 	}
 }
 
-// TestFaultsAreWrittenOutOnce checks that each fault is formatted only once in a run, and not for each event. Otherwise
+// TestFaultsAreWrittenOutOnce checks that each fault is formatted only once per run, and not once per event. Otherwise
 // a plan with thousands of faults would spend most of its time on formatting.
 func TestFaultsAreWrittenOutOnce(t *testing.T) {
 	const faults = 200

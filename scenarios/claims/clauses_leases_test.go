@@ -112,7 +112,7 @@ func (p *proof) sideBySide(m []string) string {
 	})
 }
 
-// twoLeases checks that two leases overlap. m[1] and m[2] are the client and attempt of the later lease, m[3] says
+// twoLeases checks that two leases overlap. m[1] and m[2] are the client and attempt of the later lease. m[3] says
 // whether this lease was granted or extended, m[4] is the lock, and m[5] is the time. m[6:10] contains the client,
 // attempt, beginning and end of the earlier lease.
 func (p *proof) twoLeases(m []string) string {
@@ -137,8 +137,8 @@ func (p *proof) twoLeases(m []string) string {
 	return "no such leases overlap"
 }
 
-// noServerInCommon checks that two grants counted different servers: no server was counted by both. m[1] and m[2] are
-// the client and the servers of one grant; m[3] and m[4] are those of the other.
+// noServerInCommon checks that no server was counted by both of two grants. m[1] and m[2] are the client and the
+// servers of one grant; m[3] and m[4] are those of the other.
 func (p *proof) noServerInCommon(m []string) string {
 	servers := pattern(`NAMED`)
 	for _, name := range servers.FindAllString(m[2], -1) {
@@ -161,9 +161,9 @@ func (p *proof) noServerInCommon(m []string) string {
 	return cmp.Or(counted(m[1], m[2]), counted(m[3], m[4]))
 }
 
-// oneKey checks that a server had one key without interruption while a client was granted its lock twice. m[1:5]
-// contains the server, and the client, attempt and time that set the key. m[5:8] contains the client and the times of
-// the two grants.
+// oneKey checks that a server had the same key throughout, while a client was granted its lock twice. m[1:5] contains
+// the server, and the client, attempt and time that set the key. m[5:8] contains the client and the times of the two
+// grants.
 func (p *proof) oneKey(m []string) string {
 	set := p.event(func(_ int, e *history.Event) bool {
 		return e.F == history.KeySet && string(e.Process) == m[1] && isOf(e.Of, m[2], m[3]) && at(e.Time, m[4])
@@ -224,7 +224,7 @@ func (p *proof) writerReleased(m []string) string {
 }
 
 // workedOn checks that the writer called release at the time m[1] and its write at the time m[3]. m[2] says which came
-// first. The write must not have been answered when the writer called release.
+// first. When the writer called release, the write must not have been answered yet.
 func (p *proof) workedOn(m []string) string {
 	wrote := &p.History.Events[p.At]
 	for _, s := range p.sections {
@@ -264,8 +264,8 @@ func (p *proof) releaseCalled(m []string) string {
 	return "it called no release then"
 }
 
-// ends maps each text about the removal of a key to the possible reasons in the history. losses maps each reason why a
-// server lost a key to a text.
+// ends maps each phrase about the removal of a key to the possible reasons in the history. losses maps each reason why
+// a server lost a key to a phrase.
 var (
 	ends = map[string][]history.Why{
 		"expired": {history.Expired}, "had expired": {history.Expired}, "was deleted": {history.Deleted},
@@ -279,10 +279,10 @@ var (
 		history.LostUnpersisted: "it keeps nothing on disk", history.LostDisk: "its disk was lost"}
 )
 
-// keyWent checks how and when a key was removed. m[2] and m[3] are the client and attempt of the key, and m[4] is the
-// server. m[5] and m[6] say how and when the key was removed. If the server lost it, m[7] says how the server had been
-// stopped, and m[8] why it lost the key. If a request removed it, either m[9] says that the request was the owner's, or
-// m[10] and m[11] are its client and attempt.
+// keyWent checks how and when a key was removed. m[2] and m[3] are the key's client and attempt, and m[4] is the
+// server. m[5] and m[6] say how and when the key was removed. If the server lost the key, m[7] says how the server had
+// been stopped, and m[8] why it lost the key. If a request removed the key, either m[9] says that it was the owner's,
+// or m[10] and m[11] are the request's client and attempt.
 func (p *proof) keyWent(m []string) string {
 	gone := p.event(func(_ int, e *history.Event) bool {
 		there := string(e.Process) == m[4] || m[5] == "was lost in a failover" && p.shareKeys(string(e.Process), m[4])
@@ -310,8 +310,8 @@ func (p *proof) keyWent(m []string) string {
 	return ""
 }
 
-// shareKeys reports whether two servers are the same server or share keys. They share keys if they are a master and its
-// replicas (one of which may have been promoted), or members of one service.
+// shareKeys reports whether two servers are the same server, a master and its replicas (one of which may have been
+// promoted), or members of one service.
 func (p *proof) shareKeys(a, b string) bool {
 	h := &p.History.Header
 	return a == b || h.Service.Kind().OneLog ||
@@ -363,7 +363,7 @@ func (p *proof) takenForOver(m []string) string {
 	})
 }
 
-// setNext returns the owner named in the first event after event i that does not record the removal of a key.
+// setNext returns the owner in the first event after event i that is not a removal of a key.
 func (p *proof) setNext(i int) history.Attempt {
 	for _, e := range p.History.Events[i+1:] {
 		if e.F != history.KeyGone {
@@ -397,8 +397,8 @@ func (p *proof) stated(m []string) string {
 	})
 }
 
-// overBefore checks that a lease had ended before it was granted: the client already knew of an earlier end, or its key
-// was gone or expired by then. m[1:4] contains the client, the time of the grant and the end of the lease.
+// overBefore checks that a lease had ended before it was granted: the client already knew of an earlier end, or the key
+// was gone or had expired by then. m[1:4] contains the client, the time of the grant and the end of the lease.
 func (p *proof) overBefore(m []string) string {
 	if p.stated(m) == "" {
 		return ""
@@ -456,9 +456,9 @@ func (p *proof) prolongedByDeposed(m []string) string {
 		}))
 }
 
-// prolongedInVain checks that a member extended a lease, but that a new leader ended the lease anyway. m[1:4] contains
-// the member, the client and the time of the extension. m[4:7] contains the new leader, the time at which it took over,
-// and the end of the lease.
+// prolongedInVain checks that a member extended a lease that a new leader ended anyway. m[1:4] contains the member, the
+// client and the time of the extension. m[4:7] contains the new leader, the time at which it took over, and the end of
+// the lease.
 func (p *proof) prolongedInVain(m []string) string {
 	return cmp.Or(
 		p.shown("prolongation", func(_ int, e *history.Event) bool {
@@ -503,8 +503,8 @@ func (p *proof) spell(place string) (from, to history.Time) {
 	return struck.Time, p.History.Events[over].Time
 }
 
-// heldUp checks that a client's operation took effect only some time after it was called. m[1:5] contains the
-// operation, the client, the time of the call and the time of the effect.
+// heldUp checks that a client's operation took effect some time after it was called. m[1:5] contains the operation, the
+// client, the time of the call and the time of the effect.
 func (p *proof) heldUp(m []string) string {
 	call := p.event(func(_ int, e *history.Event) bool {
 		called := string(e.F) == m[1] || e.F == history.Extend && m[1] == "extension"

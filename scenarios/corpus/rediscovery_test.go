@@ -55,8 +55,8 @@ const (
 // violations.
 var alsoTuned = []string{"etcd-leader-change-late-renewal-fenced", "fenced-everysec", "printed-setnx-constant-id"}
 
-// tuned reports whether a scenario was used to tune the search. About half of the scenarios were used, chosen by a hash
-// of the name, and also the scenarios in alsoTuned.
+// tuned reports whether a scenario was used to tune the search. About half of the scenarios, chosen by a hash of the
+// name, were used, and also those in alsoTuned.
 func tuned(scenario string) bool {
 	sum := sha256.Sum256([]byte(scenario))
 	return sum[0]%2 == 0 || slices.Contains(alsoTuned, scenario)
@@ -117,9 +117,9 @@ func rediscoveryRow(s stated, e estimate) string {
 
 // TestTheSearchFindsWhatTheCatalogueStates checks that the table in REDISCOVERY.md has a row for each violation that
 // the catalog expects. A row contains the number of runs until the default search, without the scenario's own faults,
-// finds the violation with its law and its cause. Some violations that need few runs are searched for again, and the
-// result must agree with the table. With FENCEPOST_FULL=1 all of them are searched for again, which takes half an hour
-// of processor time. FENCEPOST_REDISCOVERY=1 with -update rewrites the table.
+// finds the violation with its law and its cause. The test searches for some violations that need few runs again, and
+// the result must agree with the table. With FENCEPOST_FULL=1, it searches for all of them, which takes half an hour of
+// processor time. FENCEPOST_REDISCOVERY=1 with -update rewrites the table.
 func TestTheSearchFindsWhatTheCatalogueStates(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	file, err := os.ReadFile(rediscoveryFile)

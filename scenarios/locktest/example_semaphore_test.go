@@ -13,8 +13,9 @@ import (
 // permits is the number of clients that may hold a semaphore at the same time.
 const permits = 2
 
-// semaphore stores its permits in a sorted set on one Redis, each with the time at which it expires. One script removes
-// the permits that have expired by the server's clock, counts the others, and adds a permit if there is room.
+// semaphore stores its permits in a sorted set on a single Redis server, each with the time at which it expires. One
+// script removes the permits that have expired by the server's clock, counts the others, and adds a permit if there is
+// room.
 type semaphore struct {
 	*mutex
 	script string

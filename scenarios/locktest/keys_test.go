@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// several is a lock with three keys that have a common prefix. A client holds the lock if it has two of them.
+// several is a lock with three keys that share a prefix. A client holds the lock if it has two of them.
 type several struct {
 	plain
 	key   []string
@@ -57,8 +57,8 @@ func (l *several) Unlock(ctx context.Context) (err error) {
 	return err
 }
 
-// TestKeysOfOtherNames: the test judges the servers' records of each key in Config.Keys as records of the lock. Without
-// Config.Keys it does not judge ownership, since it cannot tell to which lock the keys belong.
+// TestKeysOfOtherNames checks that the servers' records of each key in Config.Keys are judged as records of the lock.
+// Without Config.Keys, ownership must not be judged, since it is unknown to which lock the keys belong.
 func TestKeysOfOtherNames(t *testing.T) {
 	seeds := testkit.Size(3, 3, 20)
 	for name, test := range map[string]struct {
@@ -107,8 +107,9 @@ func TestKeysThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// TestWhichLockAKeyIsOf: if a lock has several keys, the name of a key becomes its member name; a lock's only key gets
-// no member name. A key that belongs to no lock is not assigned to a lock, even if a lock has the same name as the key.
+// TestWhichLockAKeyIsOf checks the member names of keys. If a lock has several keys, the name of a key becomes its
+// member name; a lock's only key gets no member name. A key that belongs to no lock must not be assigned to a lock,
+// even if a lock has the same name as the key.
 func TestWhichLockAKeyIsOf(t *testing.T) {
 	several, err := (&Config{Keys: threeKeys}).newKeys([]history.Lock{"lock"})
 	if err != nil {
@@ -136,8 +137,8 @@ func TestWhichLockAKeyIsOf(t *testing.T) {
 	}
 }
 
-// TestAFaultThatNamesAKeyFindsIt: a fault that removes the key with the lock's name is refused if the lock's keys have
-// other names, because it would do nothing. Otherwise it is accepted.
+// TestAFaultThatNamesAKeyFindsIt checks that a fault that removes the key with the lock's name is refused if the lock's
+// keys have other names, because the fault would do nothing. Otherwise it must be accepted.
 func TestAFaultThatNamesAKeyFindsIt(t *testing.T) {
 	other := func(lock string) []string { return []string{"my:" + lock} }
 	same := func(lock string) []string { return []string{lock, lock + ":queue"} }

@@ -154,8 +154,8 @@ func TestALockThatHoldsItsLease(t *testing.T) {
 	}
 }
 
-// TestSilenceIsOfWhatWasJudged: undecided runs, and laws that were not exercised, do not make the confidence bound
-// tighter.
+// TestSilenceIsOfWhatWasJudged checks that undecided runs, and laws that were not exercised, do not tighten the
+// confidence bound.
 func TestSilenceIsOfWhatWasJudged(t *testing.T) {
 	outcomes := func(of map[checker.Law]checker.Outcome) (all []checker.Outcome) {
 		for _, l := range checker.Laws {
@@ -207,8 +207,8 @@ func TestALockThatDeletesWhoeverHoldsIt(t *testing.T) {
 	}
 }
 
-// TestEqualSeedsGiveEqualRuns: the run with a given seed does not depend on the order of the runs or on the process
-// that performs them.
+// TestEqualSeedsGiveEqualRuns checks that the run with a given seed does not depend on the order of the runs or on the
+// process that executes them.
 func TestEqualSeedsGiveEqualRuns(t *testing.T) {
 	seeds := testkit.Size(2, 8, 40)
 	p := examine(t, Config{New: newPlain, Seeds: seeds})
@@ -311,7 +311,7 @@ func (l *impatient) Lock(ctx context.Context) error {
 	return l.plain.Lock(ctx)
 }
 
-// TestALockThatPanicsUnderSomeFaults: if a lock panics in some runs, the other runs are judged as usual.
+// TestALockThatPanicsUnderSomeFaults checks that if a lock panics in some runs, the other runs are judged as usual.
 func TestALockThatPanicsUnderSomeFaults(t *testing.T) {
 	r, ok := Explore(t, Config{
 		New:   making(func(c *Client) Lock { return &impatient{plain{c: c, ttl: 8 * time.Second}} }),
@@ -374,8 +374,8 @@ func TestAScenarioIsNamedAfterItsTest(t *testing.T) {
 	}
 }
 
-// TestALeakIsReported: the trial run reports a goroutine that the lock leaves behind. If the trial run is skipped, the
-// other runs report it. Ignored goroutines are not reported.
+// TestALeakIsReported checks that the trial run reports a goroutine that the lock leaves behind. If the trial run is
+// skipped, the other runs must report it. Ignored goroutines must not be reported.
 func TestALeakIsReported(t *testing.T) {
 	for name, test := range map[string]struct {
 		skipTrial bool
@@ -403,8 +403,8 @@ func TestALeakIsReported(t *testing.T) {
 	}
 }
 
-// TestCallsAreCountedInEachTest: if -count runs a test again, its calls are counted from 0 again. The calls in each
-// subtest are counted separately.
+// TestCallsAreCountedInEachTest checks that the calls of a test are counted from 0 again if -count repeats the test.
+// The calls in each subtest must be counted separately.
 func TestCallsAreCountedInEachTest(t *testing.T) {
 	var again testing.T
 	for i, c := range []struct {
@@ -417,8 +417,8 @@ func TestCallsAreCountedInEachTest(t *testing.T) {
 	}
 }
 
-// TestALockThatFailsWithoutAnyFaultIsAProblemOfTheTest: if the run without faults fails, plans cannot be drawn, and the
-// test as a whole fails.
+// TestALockThatFailsWithoutAnyFaultIsAProblemOfTheTest checks that the test as a whole fails if the run without faults
+// fails, because plans cannot be drawn then.
 func TestALockThatFailsWithoutAnyFaultIsAProblemOfTheTest(t *testing.T) {
 	p := examine(t, Config{New: making(func(c *Client) Lock {
 		return &wrong{plain{c: c, ttl: 8 * time.Second}, func(context.Context) error { panic("no such pool") }}
@@ -432,8 +432,8 @@ func TestALockThatFailsWithoutAnyFaultIsAProblemOfTheTest(t *testing.T) {
 	}
 }
 
-// TestAClientWhoseLockCannotBeMadeGoesOn: if New returns an error, the current call to Lock fails with the error, and
-// the next call to Lock calls New again. The run can be judged.
+// TestAClientWhoseLockCannotBeMadeGoesOn checks what happens if New returns an error. The current call to Lock must
+// fail with this error, and the next call to Lock must call New again. It must still be possible to judge the run.
 func TestAClientWhoseLockCannotBeMadeGoesOn(t *testing.T) {
 	// each client acquires the lock 3 times
 	for name, panics := range map[string]int{"never made": 0, "asked again": 3} {
@@ -464,8 +464,8 @@ func TestAClientWhoseLockCannotBeMadeGoesOn(t *testing.T) {
 	}
 }
 
-// TestServersAreOfTheVersionThatIsAskedFor: the servers have the version that the Config requests. Unknown versions are
-// refused.
+// TestServersAreOfTheVersionThatIsAskedFor checks that the servers have the version that the Config requests, and that
+// unknown versions are refused.
 func TestServersAreOfTheVersionThatIsAskedFor(t *testing.T) {
 	for text, want := range map[string]string{"": "7.0", "7.0": "7.0", "8": "8", "tair": "tair"} {
 		c := Config{Servers: Redis(1).OfVersion(text)}
@@ -480,7 +480,7 @@ func TestServersAreOfTheVersionThatIsAskedFor(t *testing.T) {
 	}
 }
 
-// stranded is a lock that dials a server before its first Lock. The server's host is down.
+// stranded is a lock that dials a server on a host that is down before its first Lock.
 type stranded struct {
 	*plain
 	dialed bool
@@ -509,8 +509,8 @@ func (l *stranded) Lock(ctx context.Context) error {
 	return l.plain.Lock(ctx)
 }
 
-// TestDialsGiveUp: a dial to a host that is down ends after DialTimeout or at the deadline of its context, as with the
-// dialers of libraries.
+// TestDialsGiveUp checks that dialing a host that is down fails after DialTimeout or at the context's deadline, as with
+// the dialers of libraries.
 func TestDialsGiveUp(t *testing.T) {
 	r, ok := Explore(t, Config{Seeds: 2, Clients: 1, Cycles: 1, SkipTrial: true,
 		Laws: []checker.Law{checker.MutualExclusion},
@@ -539,8 +539,8 @@ func (l *closing) Close() error {
 	return l.plain.Close()
 }
 
-// TestAProbeThatAsksAgainHasALockOfItsOwn: if a fault strikes while the probe holds the lock, the probe acquires the
-// lock again. For this it gets a new Lock from New, because it has closed the first one.
+// TestAProbeThatAsksAgainHasALockOfItsOwn checks that the probe acquires the lock again if a fault strikes while it
+// holds the lock. For this it must get a new Lock from New, because it has closed the first one.
 func TestAProbeThatAsksAgainHasALockOfItsOwn(t *testing.T) {
 	const again = "the probe asks again"
 	for name, last := range map[string]int{"asks again": 1, "with a lock of its own": 9} {

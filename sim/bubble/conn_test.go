@@ -64,14 +64,13 @@ func kind(err error) string {
 	return err.Error()
 }
 
-// attempt runs guest code while plan's faults are injected, and returns the lines that the guest has logged. Times are
-// in ms.
+// attempt runs guest code under the plan's faults, and returns the lines that the guest has logged. Times are in ms.
 func attempt(t *testing.T, plan func(w *sim.World), guest func(ctx context.Context, r *trial)) string {
 	t.Helper()
 	return attemptOf(t, 1, plan, guest)
 }
 
-// attemptOf does the same as attempt, but with the given seed.
+// attemptOf is like attempt, but with the given seed.
 func attemptOf(t *testing.T, seed uint64, plan func(w *sim.World), guest func(ctx context.Context, r *trial)) string {
 	t.Helper()
 	var said []string
@@ -321,7 +320,7 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// pauseAfter pauses client-1 when it receives the first answer to a given command.
+// pauseAfter pauses client-1 when it receives the first reply to a given command.
 func pauseAfter(w *sim.World, command string, d time.Duration) {
 	done := false
 	w.Inspect(func(p sim.Passage) (none sim.Interference) {
@@ -334,10 +333,10 @@ func pauseAfter(w *sim.World, command string, d time.Duration) {
 	})
 }
 
-// TestAClientThatContinuesReadsWhatArrivedOrItsTimeOut: during a pause, a reply arrives and the read deadline passes.
-// Both take effect when the pause ends. The seed decides which of them the client sees, regardless of which came first.
-// The same holds for a dial and its deadline. In real processes that were stopped by SIGSTOP, Go's net package reads
-// the reply about half of the time, and CPython always does.
+// TestAClientThatContinuesReadsWhatArrivedOrItsTimeOut checks what happens if both a reply arrives and the read
+// deadline passes during a pause. Both take effect when the pause ends. The seed decides which of them the client sees,
+// regardless of which came first. The same applies to a dial and its deadline. In real processes that were stopped by
+// SIGSTOP, Go's net package reads the reply about half of the time, and CPython always does.
 func TestAClientThatContinuesReadsWhatArrivedOrItsTimeOut(t *testing.T) {
 	pause := func(w *sim.World) {
 		at(w, 3, func() { w.Pause("client-1") })
@@ -396,8 +395,8 @@ func TestAClientThatContinuesReadsWhatArrivedOrItsTimeOut(t *testing.T) {
 	}
 }
 
-// TestAMutexThatIsHeldWhileItsHolderWaitsForTheNetwork: if a goroutine holds a mutex while it waits for the network,
-// and others wait for the mutex, the network continues.
+// TestAMutexThatIsHeldWhileItsHolderWaitsForTheNetwork checks that the network keeps running while a goroutine that
+// waits for it holds a mutex for which other goroutines wait.
 func TestAMutexThatIsHeldWhileItsHolderWaitsForTheNetwork(t *testing.T) {
 	if !countMutexes() {
 		t.Fatal("the table of this version of Go is not known: see mutex.go")
@@ -437,7 +436,7 @@ func TestAMutexThatIsHeldWhileItsHolderWaitsForTheNetwork(t *testing.T) {
 	}
 }
 
-// TestBytesThatAreNoRequestAreReported: if a library uses the wrong protocol, the run fails.
+// TestBytesThatAreNoRequestAreReported checks that the run fails if a library uses the wrong protocol.
 func TestBytesThatAreNoRequestAreReported(t *testing.T) {
 	for _, text := range []string{"GET / HTTP/1.1\r\n\r\n", "*1\r\n:1\r\n", "*-1\r\n", "*1\r\n$x\r\n", "*0\r\n",
 		"*+1\r\n$4\r\nPING\r\n", "*01\r\n$4\r\nPING\r\n"} {

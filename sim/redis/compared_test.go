@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// uncompared lists the simulated commands of Redis 7.0 that no test compares with redis-server, with the reasons.
+// uncompared lists the simulated commands of Redis 7.0 that no test compares with redis-server, with the reason for
+// each.
 var uncompared = map[string]string{
 	"client|id": "each server numbers its own connections",
 	"info":      "most of it is about a real server; TestVersionIsGivenInEveryText compares the version",
@@ -23,7 +24,7 @@ func patterns() [][]string {
 	return tables
 }
 
-// commandNames lists the commands and subcommands with which a pattern can begin. For "SCRIPT LOAD|FLUSH" these are
+// commandNames lists the commands and subcommands with which a pattern can begin. For "SCRIPT LOAD|FLUSH", these are
 // script, script|load and script|flush.
 func commandNames(pattern string) (names []string) {
 	words := strings.Fields(strings.ToLower(pattern))
@@ -53,8 +54,8 @@ func simulatedNames(v Version) (names []string) {
 	return names
 }
 
-// TestEveryCommandIsCompared checks that each simulated command is compared: with a real redis-server if 7.0 has the
-// command, and otherwise with the replies in the documentation of its version.
+// TestEveryCommandIsCompared checks that each simulated command is compared: with a real redis-server if Redis 7.0 has
+// the command, and otherwise with the replies in the documentation of its version.
 func TestEveryCommandIsCompared(t *testing.T) {
 	real, documented := map[string]bool{}, map[string]bool{}
 	for _, table := range patterns() {
@@ -121,8 +122,8 @@ func TestEveryCommandIsCompared(t *testing.T) {
 }
 
 // TestEveryCommandIsCarriedOutAsByRedis tests each command. It sends random commands from the command's patterns, mixed
-// with others from the same table, until the command has succeeded. A command that always failed would not really be
-// compared.
+// with others from the same table, until the command has succeeded. If a command always failed, the comparison would
+// prove little.
 func TestEveryCommandIsCarriedOutAsByRedis(t *testing.T) {
 	const plays, inPlay = 60, 60
 	r := newRig(t, 4)

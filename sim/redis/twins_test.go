@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// twinCase is a test case that executes scripts that have twins (twins.go) on data of all kinds. It is generated from a
+// twinCase is a test case that executes scripts with twins (twins.go) on data of all kinds. It is generated from a
 // seed, so that a fuzzer can control it with a single number.
 type twinCase struct {
 	vocabulary
@@ -33,7 +33,7 @@ func (c twinCase) prepare() []string {
 }
 
 // arguments returns random keys and arguments for a script. They are usually valid, but sometimes there are too few or
-// too many of them, or they are not numbers.
+// too many, or they are not numbers.
 func (c twinCase) arguments() (keys, argv []string) {
 	for range c.one("1", "2", "2", "2", "0", "3")[0] - '0' {
 		keys = append(keys, c.key())
@@ -87,8 +87,8 @@ func compareTwins(t *testing.T, seed uint64) {
 	}
 }
 
-// TestTwinsEqualLua: every twin, which is the implementation of a script in Go, produces the same replies, data,
-// records and log as the Lua script.
+// TestTwinsEqualLua checks that every twin, which implements a script in Go, produces the same replies, data, records
+// and log as the Lua script.
 func TestTwinsEqualLua(t *testing.T) {
 	seeds := uint64(50)
 	if testkit.Full() {
@@ -105,8 +105,8 @@ func FuzzTwinEqualsLua(f *testing.F) {
 	f.Fuzz(compareTwins)
 }
 
-// TestTwinsTakeOnWhatLocksDo checks that twins handle the usual cases. If twins refused every case, they would
-// trivially be equal to Lua.
+// TestTwinsTakeOnWhatLocksDo checks that twins handle the usual cases. If twins refused every case, they would always
+// agree with Lua.
 func TestTwinsTakeOnWhatLocksDo(t *testing.T) {
 	for _, w := range WellKnown {
 		for _, held := range []string{"a", "b", ""} {

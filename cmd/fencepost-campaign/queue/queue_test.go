@@ -56,9 +56,9 @@ func create(t *testing.T, nc *nats.Conn, name, what string) *Campaign {
 	return c
 }
 
-// count is a search for tests with two stages. Each job is the number of its position. The first stage adds up these
-// numbers. The second stage multiplies each number by this sum and adds up the products. The result is wrong if any
-// position is counted twice or not at all.
+// count is a two-stage search for tests. Each job is the number of its position. The first stage adds up these numbers.
+// The second stage multiplies each number by this sum and adds up the products. The result is wrong if any position is
+// counted twice or not at all.
 func count(size uint64) func(context.Context, campaign.Hands) (string, error) {
 	return func(ctx context.Context, hands campaign.Hands) (string, error) {
 		sum := tally{}
@@ -97,8 +97,7 @@ func (t *tally) take(p campaign.Part) error {
 	return nil
 }
 
-// counter is the worker for the search that the function count makes. If before is set, counter calls it before each
-// position.
+// counter is the worker for the search count. It calls before, if set, before each position.
 type counter struct {
 	before func(ctx context.Context, s campaign.Stage, at uint64) error
 }
@@ -155,8 +154,8 @@ func newCrew(t *testing.T, at access.Server) *crew {
 	return k
 }
 
-// work starts a worker, which runs until the campaign is over or ctx is done. The given function creates the worker. It
-// is passed a function that kills this worker.
+// work starts a worker, which runs until the campaign is over or ctx is done. It calls the given function to create the
+// worker, passing it a function that kills the worker.
 func (k *crew) work(ctx context.Context, name string, worker func(kill func()) campaign.Worker) {
 	id := fmt.Sprintf("worker-%d", k.ids.Add(1))
 	k.all.Go(func() {
@@ -214,7 +213,7 @@ func TestACampaignComesToWhatOneProcessDoes(t *testing.T) {
 	if want := expected(t, size); err != nil || got != want {
 		t.Fatalf("%s, %v; want %s", got, err, want)
 	}
-	// Any process gets the same outcome from the stored results, and nothing is run again.
+	// Any process can compute the same outcome from the stored results, without running anything again.
 	again, err := count(size)(t.Context(), c.Stored())
 	if err != nil || again != got {
 		t.Errorf("stored: %s, %v; want %s", again, err, got)
@@ -223,8 +222,8 @@ func TestACampaignComesToWhatOneProcessDoes(t *testing.T) {
 	if err != nil || len(p.Stages) != 2 || !p.Stages[0].Complete() || !p.Stages[1].Complete() {
 		t.Errorf("progress %+v, %v", p, err)
 	}
-	// When the workers have exited, each has reported how many positions it completed. The sum may exceed the total,
-	// because a portion can be delivered twice.
+	// By the time the workers have exited, each has reported how many positions it completed. The sum may exceed the
+	// total, because a portion can be delivered twice.
 	k.all.Wait()
 	state, err := c.State(t.Context())
 	if err != nil {
@@ -241,8 +240,8 @@ func TestACampaignComesToWhatOneProcessDoes(t *testing.T) {
 	}
 }
 
-// No matter when a worker dies, another worker takes over the portion that it had begun. If a coordinator dies, another
-// process takes over its work.
+// TestWhoeverDiesIsReplaced checks that another worker takes over the portion that a dying worker had begun, no matter
+// when it dies. If a coordinator dies, another process must take over its work.
 func TestWhoeverDiesIsReplaced(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
@@ -310,8 +309,8 @@ func TestWhoeverDiesIsReplaced(t *testing.T) {
 	mu.Unlock()
 }
 
-// Two processes that coordinate at the same time get the same result. Each of them behaves as if it had wrongly
-// concluded that the other one is dead.
+// TestTwoCoordinatorsDoNoHarm checks that two processes that coordinate at the same time get the same result. Each of
+// them behaves as if it had wrongly concluded that the other one is dead.
 func TestTwoCoordinatorsDoNoHarm(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
@@ -343,8 +342,9 @@ func TestTwoCoordinatorsDoNoHarm(t *testing.T) {
 	}
 }
 
-// The job at position 123 kills every worker that performs it. It is set aside after three deaths, and all other jobs
-// are completed. The job at position 321 fails with an error, and that error is recorded as the reason for the loss.
+// TestAPositionThatKillsIsSetAside runs a job at position 123 that kills every worker that executes it. It must be set
+// aside after three deaths, and all other jobs must be completed. The job at position 321 fails with an error, which
+// must be recorded as the reason for the loss.
 func TestAPositionThatKillsIsSetAside(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
@@ -386,7 +386,7 @@ func TestAPositionThatKillsIsSetAside(t *testing.T) {
 			t.Errorf("%q does not say: %s", sum.reasons, why)
 		}
 	}
-	// A portion of eight positions is divided three times until a single position is left: the portions have eight,
+	// A portion of eight positions is divided three times until a single position is left, giving portions of eight,
 	// four, two and one positions. Three workers die on each of these four portions.
 	if n := alone.Load(); n != 3*4 {
 		t.Errorf("%d workers were killed, want 12", n)

@@ -35,8 +35,8 @@ func (c *handClock) Wait(d time.Duration, wake <-chan struct{}) {
 
 func newLoop(c Clock) *Loop { return NewLoop(sim.New(1, sim.Options{Endless: true}), c) }
 
-// TestEventsComeBeforeOperations checks that a posted function runs after all events that are due, and at the current
-// time of the host, however late the host is.
+// TestEventsComeBeforeOperations checks that a posted function runs after all events that are due, and at the host's
+// current time, however late the host is.
 func TestEventsComeBeforeOperations(t *testing.T) {
 	for _, stall := range []time.Duration{0, 3 * time.Millisecond, 20 * time.Millisecond} {
 		c := &handClock{stall: stall}
@@ -91,8 +91,8 @@ func TestOwnClientsSeeHowLateItIs(t *testing.T) {
 	}
 }
 
-// TestAnOperationEndsAWait checks that a function that is posted from outside runs immediately, even if the loop waits
-// for the next event.
+// TestAnOperationEndsAWait checks that a function posted from outside runs immediately, even if the loop is waiting for
+// the next event.
 func TestAnOperationEndsAWait(t *testing.T) {
 	c := &handClock{}
 	l := newLoop(c)

@@ -13,7 +13,7 @@ import (
 )
 
 // consulLock is api.Lock of Consul's client for Go. The client sends its requests to one of the servers. On a real
-// machine it would send them to the local agent, which passes requests on to a server.
+// machine it would send them to the local agent, which passes them on to a server.
 type consulLock struct {
 	client *api.Client
 	key    string

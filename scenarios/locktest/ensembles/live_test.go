@@ -64,8 +64,8 @@ func waitsInLine(t *testing.T, c *clientv3.Client, prefix string, n int64) {
 }
 
 // TestAWinnerWithoutItsSession puts three clients in a queue. The second client loses its lease, and then the first one
-// leaves. Campaign and the lock service let both the second and the third client hold the lock. Mutex.Lock fails for
-// the second one.
+// leaves. Campaign and the lock service let both the second and the third client hold the lock. For the second client,
+// Mutex.Lock must fail.
 func TestAWinnerWithoutItsSession(t *testing.T) {
 	enter := map[string]func(*concurrency.Session) error{
 		"mutex": func(s *concurrency.Session) error { return concurrency.NewMutex(s, "lock").Lock(t.Context()) },
@@ -104,7 +104,7 @@ func TestAWinnerWithoutItsSession(t *testing.T) {
 	}
 }
 
-// TestTheNextHolderComesBeforeTheNews revokes the lease of a mutex. The next client acquires the mutex before the Done
+// TestTheNextHolderComesBeforeTheNews revokes a mutex's lease. The next client must acquire the mutex before the Done
 // channel of the first client's session is closed.
 func TestTheNextHolderComesBeforeTheNews(t *testing.T) {
 	onEtcds(t, func(t *testing.T, address string) {
@@ -168,7 +168,7 @@ func (c overheard) Read(b []byte) (int, error) {
 // connectAnswer is the length, in bytes, of a reply to a connect request: length, version, timeout, session, password.
 const connectAnswer = 4 + 4 + 4 + 8 + 4 + jute.PasswordLength
 
-// endSession ends a session on a separate connection. An operator who has the session's password can do the same.
+// endSession ends a session from a separate connection, as an operator with the session's password could.
 func endSession(t *testing.T, address string, answer []byte) {
 	t.Helper()
 	f := jute.Fields{Rest: answer[4:]}
@@ -194,8 +194,8 @@ func endSession(t *testing.T, address string, answer []byte) {
 	}
 }
 
-// TestALockIsOfNoUseAfterItsSession ends the session of a holder, and another client acquires the lock. The holder's
-// Unlock then finds no znode, and from then on its Lock fails with ErrDeadlock.
+// TestALockIsOfNoUseAfterItsSession ends a holder's session, and another client acquires the lock. The holder's Unlock
+// must then find no znode, and from then on its Lock must fail with ErrDeadlock.
 func TestALockIsOfNoUseAfterItsSession(t *testing.T) {
 	for name, serve := range zooKeepers {
 		t.Run(name, func(t *testing.T) {

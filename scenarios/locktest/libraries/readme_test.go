@@ -35,7 +35,7 @@ func results(t *testing.T) (all []result) {
 	return all
 }
 
-// TestFindings replays each finding in the README. The run must violate the finding's law with the finding's cause.
+// TestFindings replays each finding in the README. The run must violate the same law with the same cause.
 func TestFindings(t *testing.T) {
 	for i, r := range results(t) {
 		for _, f := range r.Findings {
@@ -119,11 +119,10 @@ func readme(all []result) string {
 	return b.String() + "\n" + links.String() + method + differing(all) + closing
 }
 
-// modulePath matches a module's path in three parts: the part before its name, the name (a group), and the major
-// version after it.
+// modulePath matches a module's path: the part before its name, the name (a group), and the major version.
 var modulePath = regexp.MustCompile(`github\.com/[\w-]+/(?:[\w-]+/)*?([\w-]+)(?:/v\d+)? `)
 
-// short removes the paths of the modules from a list of versions, and keeps only their names.
+// short replaces the module paths in a list of versions with the modules' names.
 func short(versions string) string { return modulePath.ReplaceAllString(versions, "$1 ") }
 
 // summary returns one letter for each promise that was broken under a family of faults. It returns a dot if no promise
@@ -145,8 +144,8 @@ func summary(r result, family string) string {
 	return letters
 }
 
-// pageOf returns the page of one library. It contains the frequency of each violation, and each finding with its reason
-// and the command that repeats it.
+// pageOf returns one library's page. It contains the frequency of each violation, and each finding with its reason and
+// the command that repeats it.
 func pageOf(t *testing.T, l *Library, r *result) string {
 	t.Helper()
 	var b strings.Builder
@@ -166,7 +165,7 @@ func pageOf(t *testing.T, l *Library, r *result) string {
 	return b.String() + notRun[l.Name]
 }
 
-// view is one law in the tables, for clients with one kind of protection.
+// view is one law in the tables, for clients with a certain protection.
 type view struct {
 	title      string
 	letter     string // letter in the summary; empty: not in the summary
@@ -188,8 +187,8 @@ var views = []view{
 		func(c counts) int { return c.Waits }},
 }
 
-// row writes the row of one law for a library. Each cell says in how many schedules the law was broken. If it was
-// broken in none, the cell gives an upper bound on the rate.
+// row writes a library's row for one law. Each cell says how many schedules broke the law. If none did, the cell gives
+// an upper bound on the rate.
 func (v *view) row(b *strings.Builder, r *result) {
 	fmt.Fprintf(b, "| %s | %d |", v.title, v.most(*r))
 	for _, f := range families {
@@ -228,7 +227,7 @@ func (v *view) sum(r result, family string) (broken, judged int) {
 }
 
 // most returns the maximum number of schedules in the cells of a library's row. It does not count schedules in which
-// the library stopped the clock, and it ignores the column of all faults, which may include a longer search.
+// the library stopped the clock. It ignores the column of all faults, which may include a longer search.
 func (v *view) most(r result) (n int) {
 	for _, f := range families {
 		if _, judged := v.sum(r, f.name); f.name != anything.name {
