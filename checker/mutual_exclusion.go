@@ -99,7 +99,7 @@ func (t *judge) unseenEnd() string {
 	return ""
 }
 
-// leasesUnknown reports whether the history leaves open whether the leases of two clashing sections overlap.
+// leasesUnknown reports whether the history is insufficient to decide if the leases of two clashing sections overlap.
 func (t *judge) leasesUnknown(c *clash) bool {
 	members := c.members()
 	for i, s := range members {

@@ -66,7 +66,7 @@ func (m *peerMessage) act(uint64) {
 	m.to.server.(Peer).Receive(m.from.id, m.body)
 }
 
-// peerEnd notifies a server that another server's process has ended, so that the connection between them is closed.
+// peerEnd tells a server that the process of another server has ended, and that the connection between them is closed.
 type peerEnd struct {
 	from, to *Process
 	link     *link

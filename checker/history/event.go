@@ -211,8 +211,8 @@ type Event struct {
 	Fault *Fault
 }
 
-// Takes reports whether a key-gone event removes a key that any client may take. For example, a request that pops an
-// element of a list checks only that there is one.
+// Takes reports whether a key-gone event removes a key that any client may take. A request that pops an element of a
+// list causes such an event, since it checks only that there is an element.
 func (e *Event) Takes() bool {
 	return e.F == KeyGone && e.Why == Deleted && e.Checked == CheckedPresence && e.By != ""
 }
@@ -262,7 +262,7 @@ type Header struct {
 	TTL     Time `json:"ttl,omitempty"` // the longest TTL in use, in ns
 	// TTLs contains, for each client whose TTLs are all shorter than the field TTL, the longest of them, in ns.
 	TTLs map[Process]Time `json:"ttls,omitempty"`
-	// the declared maximum time for which a client works inside its section, in ns
+	// the declared maximum time that a client works inside its section, in ns
 	Hold     Time `json:"hold,omitempty"`
 	Uncapped bool `json:"uncapped,omitempty"`
 	// deadlock-freedom: how much longer than TTL + Hold a client may be stuck, in ns

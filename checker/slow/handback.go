@@ -22,8 +22,7 @@ func (r *reading) released() []*section {
 	return all
 }
 
-// withoutEffect reports whether the history shows that a release had no effect, although no fault could have prevented
-// it.
+// withoutEffect reports whether the history shows that a release had no effect, and that no fault can be the reason.
 func (r *reading) withoutEffect(s *section) bool {
 	seen, over, effect := r.handedBack(s)
 	if !seen || effect {
@@ -34,9 +33,9 @@ func (r *reading) withoutEffect(s *section) bool {
 	})
 }
 
-// inTheWayOf reports whether a fault may have prevented a section's release. Such a fault strikes the client, a server
-// or a link between them. If the servers act together, it may also strike a link between servers. If the history does
-// not say what a fault struck, it may have struck anything.
+// inTheWayOf reports whether a fault may have prevented a section's release from taking effect. Such a fault strikes
+// the client, a server or a link between them. If the servers act together, it may also strike a link between servers.
+// If the history does not say what a fault struck, it may have struck anything.
 func (r *reading) inTheWayOf(s *section, f *fault) bool {
 	other := s.done == r.none || r.Events[s.done].Type != history.OK // the release may have been made by another client
 	parties := []string{}
@@ -254,8 +253,8 @@ func (r *reading) setsAgain(s *section, e *history.Event, k *standingKey) bool {
 		e.Value == k.value
 }
 
-// processOf returns the process that made an attempt. If the attempt was granted, this is the process of its section.
-// Otherwise, the attempt's name begins with the process.
+// processOf returns the process that made an attempt: the process of its section or, if the attempt was never granted,
+// the one whose name begins the attempt's name.
 func (r *reading) processOf(of history.Attempt) history.Process {
 	name, _, _ := strings.Cut(string(of), "/")
 	process := history.Process(name)

@@ -329,7 +329,7 @@ func (r *reading) liveOwner(i int) history.Attempt {
 	return ""
 }
 
-// tokenOrder compares each pair of grants of the same lock that have tokens.
+// tokenOrder compares the tokens of every two grants of the same lock.
 func (r *reading) tokenOrder() Finding {
 	outcome, tokens := Unchecked, 0
 	var broken []Breach

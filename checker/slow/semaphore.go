@@ -24,7 +24,7 @@ func choices(n, k int) (all [][]int) {
 	return all
 }
 
-// everyTwo reports whether each pair of members of a group is related.
+// everyTwo reports whether every two members of a group are related.
 func everyTwo[T any](group []T, related func(a, b T) bool) bool {
 	for j, b := range group {
 		for _, a := range group[:j] {

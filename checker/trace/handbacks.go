@@ -10,8 +10,8 @@ import (
 
 // Handback is a release for which the history shows whether it had an effect. A release is examined only if, when it is
 // called, the lease is valid, the client has no other hold of that lock, and the client's own keys are on enough
-// servers to keep the lock taken. Keys that an earlier release set do not count. A release is not examined either if
-// another client shares the lock without a key of its own: then the keys are also needed for the other client's hold,
+// servers to keep the lock taken. Keys that an earlier release set do not count. Nor is a release examined if another
+// client shares the lock without a key of its own, because the keys are then also needed for the other client's hold,
 // as with a counter of readers.
 //
 // The release had an effect if one of the client's keys is deleted, overwritten or given an earlier deadline after the

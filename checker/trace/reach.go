@@ -55,7 +55,8 @@ func (x *Impact) IsLike(y Impact) bool {
 }
 
 // QuorumReachable reports whether a client could reach a quorum of servers throughout the positions from call to end.
-// The client and these servers must have been up and not paused. From one use to the next, call must not decrease.
+// The client and these servers must have been up and not paused. The argument call must not decrease from one use to
+// the next.
 func (t *Trace) QuorumReachable(client history.Process, call, end int) bool {
 	r := &t.Reach
 	r.goTo(t, call)

@@ -189,7 +189,7 @@ func (t *Trace) Read(h *history.History) {
 	}
 }
 
-// longHistory is the number of events at which it pays to count the events by kind before reading them.
+// longHistory is the number of events from which it pays to count the events by kind before reading them.
 const longHistory = 1 << 16
 
 // makeRoom allocates memory for all acquires of a history at once. Growing the lists step by step would leave several

@@ -15,8 +15,7 @@ import (
 type rules struct {
 	Time     time.Duration `json:"time,omitempty"`     // how long the campaign may be coordinated
 	Findings int           `json:"findings,omitempty"` // number of distinct violations of promised laws
-	// Rate is the rate of broken promises per run at which the campaign stops: once the true rate is below Rate with
-	// 95% confidence.
+	// The campaign stops once the true rate of broken promises per run is below Rate with 95% confidence.
 	Rate float64 `json:"rate,omitempty"`
 }
 

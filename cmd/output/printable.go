@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// printable is a writer of text for people. It replaces characters that a terminal would interpret as commands with
-// escapes such as \u001b, from which JSON parsers restore the character. Input is checked where it is read. This writer
+// printable is a writer of text for people. It escapes characters that a terminal would interpret as commands, for
+// example as \u001b, from which JSON parsers restore the character. Input is checked where it is read. This writer
 // covers text that is not checked, such as names in error messages of the file system. If the terminal shows colors,
 // the escape sequences for text styles pass unchanged.
 type printable struct {

@@ -22,7 +22,7 @@ func El(name string, parts ...Part) Part {
 	}
 }
 
-// All returns several parts as one.
+// All combines several parts into one.
 func All(parts ...Part) Part {
 	return func(in *html.Node) {
 		for _, part := range parts {

@@ -305,9 +305,9 @@ func (s *storyline) tone(e *history.Event) text.Style {
 	return text.Plain
 }
 
-// choose returns the indices of the rows worth showing, in order, and at most as many as most says. If there is a
-// witness, it chooses rows near the witness. Otherwise, it chooses the heaviest rows, and earlier ones among rows of
-// the same weight.
+// choose returns the indices of the rows worth showing, in order. The argument most is the maximum number of rows. If
+// there is a witness, choose prefers rows near the witness. Otherwise, it chooses the heaviest rows, and earlier ones
+// among rows of the same weight.
 func choose(rows []row, most int) []int {
 	first, last := -1, -1
 	for i := range rows {

@@ -95,7 +95,7 @@ func (r *Reader) Mapping(n ast.Node, name string, known []Field, words ...string
 }
 
 // Entries calls the given function for each key of a mapping. It reports keys that occur twice. If the value is not a
-// mapping, it reports that and shows the given example of a mapping.
+// mapping, it reports this with the given example of a mapping.
 func (r *Reader) Entries(n ast.Node, name, example string, entry func(key string, place Place, value ast.Node)) {
 	m, ok := n.(ast.MapNode)
 	switch {

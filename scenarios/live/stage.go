@@ -55,7 +55,7 @@ type hostClock interface {
 	Close()
 }
 
-// startInterval is the delay between one start of a user's client and the next.
+// startInterval is the delay between the start of one of the user's clients and the start of the next.
 const startInterval = 30 * time.Millisecond
 
 // Within calls run. In real time, it has nothing to prepare.

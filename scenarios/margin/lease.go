@@ -311,8 +311,9 @@ func (r *Reader) late(servers []history.Process, g *trace.Grant, end history.Tim
 	return best / (1 + 0.2*float64(min(within, 8)))
 }
 
-// unprotected measures how close another client came to acquiring the lock before a lease ended whose keys no longer
-// protected it since the given time. The result is a number from 0 to 1; a smaller number means closer.
+// unprotected measures how close another client came to acquiring the lock after a lease's keys had stopped protecting
+// it, and before the lease ended. since and end are these two times. The result is a number from 0 to 1; a smaller
+// number means closer.
 func (r *Reader) unprotected(lock *trace.LockTrace, i int, since, end history.Time) float64 {
 	g := &r.t.Grants[lock.Grants[i]]
 	if end <= since { // by then, the holder had already released the lock

@@ -263,8 +263,8 @@ func (x *session) read(body string) *reply {
 	return x.check()
 }
 
-// check returns the error reply with which the leader would refuse to create the session. It returns nil if the session
-// is valid.
+// check returns the error reply with which the leader would refuse to create the session, or nil if the session is
+// valid.
 func (x *session) check() *reply {
 	switch x.Behavior {
 	case "":

@@ -12,7 +12,7 @@ import (
 
 // Config configures a cluster.
 type Config struct {
-	// Multiplier makes raft's timeouts longer (performance.raft_multiplier, 1 to 10); 0 means 5, as in Consul. The
+	// Multiplier lengthens raft's timeouts (performance.raft_multiplier, 1 to 10); 0 means 5, as in Consul. The
 	// election timeout is this number of seconds, and the leader's lease is half of that.
 	Multiplier int
 	// Fsync is how long a write to disk takes.
@@ -90,7 +90,7 @@ func (s *server) Wake(m *raft.Member, tag uint64) {
 	}
 }
 
-// Fault applies the fault sim.ExpireSession: it ends the sessions of a client. It ignores all other faults.
+// Fault handles sim.ExpireSession by ending a client's sessions. It ignores all other faults.
 func (s *server) Fault(m *raft.Member, f sim.ServerFault) {
 	if f.Kind != sim.ExpireSession || !m.Up() {
 		return

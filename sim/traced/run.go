@@ -299,7 +299,7 @@ func (t *thread) unblock() {
 	t.blocked = nil
 }
 
-// goesOn makes a thread runnable after the result of its system call was set.
+// goesOn makes a thread runnable once the result of its system call has been set.
 func (t *thread) goesOn() {
 	t.unblock()
 	t.p.m.runnable = append(t.p.m.runnable, t)

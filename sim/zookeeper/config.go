@@ -21,7 +21,7 @@ type Config struct {
 	// SyncLimit is a number of ticks (syncLimit); 0 means 5. If a member hears nothing from its leader for that long,
 	// it stops serving. If a leader hears nothing from a member for that long, it drops the member.
 	SyncLimit int
-	// MinTimeout and MaxTimeout are the bounds of clients' session timeouts; 0 means 2 and 20 ticks.
+	// MinTimeout and MaxTimeout are the bounds of clients' session timeouts; by default, they are 2 and 20 ticks.
 	MinTimeout, MaxTimeout time.Duration
 	// Log configures the replicated log. Except for Fsync, its times are derived from the fields above.
 	Log raft.Config

@@ -175,7 +175,7 @@ func (s *server) Wake(m *raft.Member, tag uint64) {
 // reapEvery is how often the leader looks for empty containers (znode.container.checkIntervalMs).
 const reapEvery = time.Minute
 
-// reap removes containers that have no children any more.
+// reap removes containers that no longer have children.
 func (s *server) reap(m *raft.Member) {
 	if m.Monotonic() < s.nextReap {
 		return

@@ -65,7 +65,7 @@ const (
 // consumer is the name of the JetStream consumer through which all workers fetch portions (ranges of jobs).
 const consumer = "workers"
 
-// ErrOther reports that there is a campaign with the same name that runs something else.
+// ErrOther reports that a campaign with the same name runs something else.
 var ErrOther = errors.New("already exists and runs something else")
 
 // ErrNone reports that there is no campaign with that name.
@@ -74,8 +74,9 @@ var ErrNone = errors.New("no such campaign")
 // answerWithin is how long a command waits for the server's answers.
 const answerWithin = 10 * time.Second
 
-// Create creates a campaign. If a campaign with the same name already runs the same search, Create opens it. If it runs
-// something else, the error is ErrOther. If the process dies during Create, the next call completes the creation.
+// Create creates a campaign. If a campaign with the same name already runs the same search, Create opens it. If that
+// campaign runs something else, Create returns ErrOther. If the process dies during Create, the next call completes the
+// creation.
 func Create(ctx context.Context, nc *nats.Conn, name string, what json.RawMessage, files map[string][]byte,
 	patience time.Duration) (*Campaign, error) {
 	if err := CheckName(name); err != nil {
@@ -186,7 +187,7 @@ func (c *Campaign) stream(ctx context.Context, config jetstream.StreamConfig) (j
 	return nil, ErrOther
 }
 
-// Open opens a campaign. The error is ErrNone if there is no campaign with that name.
+// Open opens a campaign. It returns ErrNone if there is no campaign with that name.
 func Open(ctx context.Context, nc *nats.Conn, name string) (*Campaign, error) {
 	if err := CheckName(name); err != nil {
 		return nil, err

@@ -230,7 +230,7 @@ func row(ctx context.Context, name string, real Real) Row {
 	return r
 }
 
-// delayed reports whether a run was started several times but never began.
+// delayed reports whether the host delayed every attempt to start a run.
 func delayed(err error) bool {
 	var undecided *live.UndecidedError
 	return errors.As(err, &undecided) && undecided.Delayed

@@ -15,10 +15,10 @@
 //
 // The appearance and disappearance of keys is recorded as the members report it. All keys are watched on each member,
 // and each revision is recorded once, when the first member reports it. Revisions arrive in order. A reply is sent only
-// when all revisions up to the one in its header are recorded. To find the owner of a key, the package looks for the
-// pending request of the only attempt that puts the key with the same value and lease, or that has sent bytes
-// containing such a request. A watch does not report why a key disappears, or that a lease is extended. Therefore,
-// neither is recorded, and laws and causes that depend on them remain undecided.
+// when all revisions up to the one in its header are recorded. The owner of a key is found among the pending requests:
+// it is the only attempt that puts the key with the same value and lease, or that has sent bytes containing such a
+// request. A watch does not report why a key disappears, or that a lease is extended. Therefore, neither is recorded,
+// and laws and causes that depend on them remain undecided.
 //
 // # Who can be a member
 //

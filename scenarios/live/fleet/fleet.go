@@ -63,8 +63,8 @@ func New(k *process.Keeper, shim bool, failed func(error)) (f *Fleet, err error)
 // HasShim reports whether the shim is loaded into the processes.
 func (f *Fleet) HasShim() bool { return f.library != "" }
 
-// NewLives returns the Lives of a server, in its own folder. It does not start the server's process. It calls talks,
-// (*Relay).Listen or ListenSOCKS, to open the port at which other servers reach the server. talks is nil if the server
+// NewLives returns the Lives of a server, in its own folder. It does not start the server's process. It calls talks to
+// open the port at which other servers reach the server. talks is (*Relay).Listen or ListenSOCKS, or nil if the server
 // does not communicate with other servers.
 func (f *Fleet) NewLives(server sim.ProcessID, talks Opener) (l *Lives, err error) {
 	d := &process.Daemon{Keeper: f.Keeper, Name: server, Folder: filepath.Join(f.Keeper.Folder(), string(server)),

@@ -18,8 +18,8 @@ type Remote struct {
 	links map[uint64]*link
 }
 
-// NewRemote returns a server that forwards requests to the [Front] that listens at the address to. wrap converts a
-// request to the form that the Front expects. NewRemote opens spare connections in advance, so that the first clients
+// NewRemote returns a server that forwards requests to a [Front]. The argument to is the Front's address. wrap converts
+// a request to the form that the Front expects. NewRemote opens spare connections in advance, so that the first clients
 // need not wait for one. spare is the number of these connections.
 func NewRemote(l *Loop, to Door, spare int, wrap func(r *sim.Incoming) []string) (*Remote, error) {
 	s := &Remote{loop: l, to: to, wrap: wrap, links: map[uint64]*link{}}
@@ -116,7 +116,7 @@ func (k *link) close() {
 	k.end()
 }
 
-// Closed closes the link that belongs to a connection that a client has closed.
+// Closed closes the link of a connection that a client has closed.
 func (s *Remote) Closed(connID uint64) {
 	if k := s.links[connID]; k != nil {
 		k.close()

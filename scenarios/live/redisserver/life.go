@@ -62,7 +62,7 @@ func (x *life) next() func() error {
 }
 
 // run is the executor: it runs queued jobs until the life ends. If one of its own connections fails while the process
-// is alive, it opens its connections again. A server whose role changes closes all connections.
+// is alive, it reopens them. For example, a server closes all connections when its role changes.
 func (x *life) run() {
 	for job := x.next(); job != nil && !x.IsOver(); job = x.next() {
 		if err := job(); err != nil && !x.IsOver() {

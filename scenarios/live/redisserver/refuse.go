@@ -21,7 +21,7 @@ func mayBlock(name string, args []string) bool {
 var theRuns = []string{"shutdown", "bgrewriteaof", "save", "bgsave", "debug", "module", "failover", "sync", "psync",
 	"replconf", "monitor", "swapdb", "move", "migrate", "cluster"}
 
-// theRunsSubcommands lists such subcommands of some commands.
+// theRunsSubcommands is like theRuns, for subcommands of some commands.
 var theRunsSubcommands = map[string][]string{
 	"config": {"set", "rewrite", "resetstat"},
 	"acl":    {"setuser", "deluser", "load", "save"},

@@ -6,8 +6,8 @@ import (
 )
 
 // Clients send frames of ZooKeeper's protocol. These are passed on unchanged, except for the access list of a new
-// znode. It is replaced with one that gives access only to the superuser, as whom the connection authenticates. A
-// create within a multi keeps its list.
+// znode. That list is replaced with one that gives access only to the superuser. The connection authenticates as the
+// superuser. A create within a multi keeps its list.
 
 // enters reports whether a request asks for a session, as the first request of a connection must.
 func enters(args []string) bool {
