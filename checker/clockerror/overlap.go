@@ -103,9 +103,9 @@ func (l *latest) ofOthers(x *interval) *interval {
 	return l.first
 }
 
-// clash finds two overlapping intervals of different processes. It considers only the first spans of the list, up to
-// index places. If sure is true, the intervals and the overlap are certain. Otherwise they are only possible, and a
-// single common instant counts as an overlap.
+// clash finds two overlapping intervals of different processes. It considers only spans before index places in the
+// list. If sure is true, the intervals and the overlap are certain. Otherwise they are only possible, and a single
+// common instant counts as an overlap.
 func clash(all []interval, places int, sure bool) (a, b *interval, found bool) {
 	var begun []*interval
 	// alone[n] summarizes the exclusive intervals among the first n, and together[n] the shared ones

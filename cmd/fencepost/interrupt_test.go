@@ -370,7 +370,7 @@ func someInstants(n int) (all []int) {
 	return append(all, n-1, n)
 }
 
-// TestTextSaysThatItWasInterrupted checks that the text reports, too, say that the work was interrupted.
+// TestTextSaysThatItWasInterrupted checks that text reports also say that the work was interrupted.
 func TestTextSaysThatItWasInterrupted(t *testing.T) {
 	for _, c := range longCommands {
 		t.Run(c.name, func(t *testing.T) {

@@ -20,8 +20,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// units returns the distance that a rune moves the pen, in units of the font. It returns false if the font does not
-// have the rune.
+// units returns the distance that a rune moves the pen, in units of the font. It returns false if the font lacks the
+// rune.
 func units(t *testing.T, ttf []byte, r rune) (int, bool) {
 	t.Helper()
 	var b sfnt.Buffer

@@ -68,8 +68,8 @@ func (a *Advice) find(change string) *Tried {
 	return nil
 }
 
-// TestFencingSavesTheDataFromAPause checks the advice for a pause that is longer than the lease, which no lease can
-// survive. Only the resource can keep the data safe, by checking fencing tokens. A lock without expiry preserves
+// TestFencingSavesTheDataFromAPause checks the advice for a pause that outlasts the lease. No lease can survive such a
+// pause. Only the resource can keep the data safe, by checking fencing tokens. A lock without expiry preserves
 // exclusion, but nobody can acquire it again after its holder has crashed.
 func TestFencingSavesTheDataFromAPause(t *testing.T) {
 	if !testkit.Full() {
@@ -155,8 +155,8 @@ func TestSavingChanges(t *testing.T) {
 	}
 }
 
-// TestFilesComeOutAsTheyClaim checks that the runs of each file that the command advise writes have the outcomes that
-// the file expects, even with seeds that the trials did not use. The mended laws must hold.
+// TestFilesComeOutAsTheyClaim checks the files that the command advise writes. The runs of each file must have the
+// outcomes that the file expects, even with seeds that the trials did not use. The mended laws must hold.
 func TestFilesComeOutAsTheyClaim(t *testing.T) {
 	for i, name := range []string{"no-elapsed-check", "setnx-holder-crash", "kleppmann-clock-jump",
 		"kleppmann-gc-pause", "failover-loses-lock"} {

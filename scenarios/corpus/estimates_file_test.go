@@ -22,9 +22,10 @@ const (
 )
 
 // TestTheEstimatesAreThoseOfTheReport checks that the table in ESTIMATES.md has a row for each mutant, with the numbers
-// in the report. It measures some mutants that need only a few runs again, and the results must agree with the table. A
-// full test measures all mutants that are caught within 100 runs. With FENCEPOST_ESTIMATES=1, the test measures all
-// mutants, which takes 15 minutes of processor time. With -update, it also rewrites the table.
+// in the report. It repeats the measurements of some mutants that need only a few runs, and the results must agree with
+// the table. A full test repeats those of all mutants that are caught within 100 runs. With FENCEPOST_ESTIMATES=1, the
+// test repeats all measurements, which takes 15 minutes of processor time, and with -update, it also rewrites the
+// table.
 func TestTheEstimatesAreThoseOfTheReport(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	file, err := os.ReadFile(estimatesFile)

@@ -117,9 +117,9 @@ func rediscoveryRow(s stated, e estimate) string {
 
 // TestTheSearchFindsWhatTheCatalogueStates checks that the table in REDISCOVERY.md has a row for each violation that
 // the catalog expects. A row contains the number of runs until the default search, without the scenario's own faults,
-// finds the violation with its law and its cause. The test searches for some violations that need few runs again, and
-// the result must agree with the table. With FENCEPOST_FULL=1, it searches for all of them, which takes half an hour of
-// processor time. FENCEPOST_REDISCOVERY=1 with -update rewrites the table.
+// finds the violation with its law and its cause. The test repeats the searches for some violations that need few runs,
+// and the results must agree with the table. With FENCEPOST_FULL=1, it repeats all searches, which takes half an hour
+// of processor time. FENCEPOST_REDISCOVERY=1 with -update rewrites the table.
 func TestTheSearchFindsWhatTheCatalogueStates(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	file, err := os.ReadFile(rediscoveryFile)

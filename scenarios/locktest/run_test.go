@@ -480,7 +480,7 @@ func TestServersAreOfTheVersionThatIsAskedFor(t *testing.T) {
 	}
 }
 
-// stranded is a lock that dials a server on a host that is down before its first Lock.
+// stranded is a lock that, before its first Lock, dials a server whose host is down.
 type stranded struct {
 	*plain
 	dialed bool

@@ -268,8 +268,8 @@ func gridOf(c *course) []sim.Time {
 	return slices.DeleteFunc(slices.Compact(grid), func(at sim.Time) bool { return at < 0 })
 }
 
-// sized returns copies of f, a clock jump, with the sizes that the grower tries at the first four openings (places
-// where the jump can start). If f is not a clock jump, it has no size, and sized returns only f.
+// sized returns copies of the clock jump f, with the sizes that the grower tries at the first four openings (places
+// where the jump can start). It returns any other fault unchanged, because only clock jumps have sizes.
 func sized(g *grower, f nemesis.Fault, openings []opening) []nemesis.Fault {
 	if f.Kind != nemesis.Jump {
 		return []nemesis.Fault{f}

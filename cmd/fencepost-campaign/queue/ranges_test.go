@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// TestCoveredIsASet compares the type covered with a slice of booleans, one for each position.
+// TestCoveredIsASet checks that covered behaves like a slice of booleans, one for each position.
 func TestCoveredIsASet(t *testing.T) {
 	t.Parallel()
 	const size = 40
