@@ -49,7 +49,7 @@ var options = map[optionName]option{
 	{unix.SOL_SOCKET, unix.SO_INCOMING_CPU}:       {0, -mostNumber, mostNumber},
 }
 
-// flags lists the options that are either zero or nonzero.
+// flags lists the options whose values are stored as 0 or 1.
 var flags = []optionName{{unix.IPPROTO_TCP, unix.TCP_NODELAY}, {unix.IPPROTO_TCP, unix.TCP_CORK},
 	{unix.IPPROTO_TCP, unix.TCP_QUICKACK}, {unix.IPPROTO_IPV6, unix.IPV6_V6ONLY},
 	{unix.SOL_SOCKET, unix.SO_REUSEPORT}}

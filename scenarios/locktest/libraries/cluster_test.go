@@ -47,8 +47,8 @@ func TestAClusterLosesALockInAFailover(t *testing.T) {
 	t.Errorf("no lock was lost in a failover: %+v", r.Breaches)
 }
 
-// TestALockOnAClusterIsEfficient checks that a lock on a Cluster keeps EfficiencyLaws under all faults. These are the
-// laws for locks that only need to be efficient.
+// TestALockOnAClusterIsEfficient checks that a lock on a Cluster keeps EfficiencyLaws under all faults. A lock that
+// only avoids duplicate work keeps these laws.
 func TestALockOnAClusterIsEfficient(t *testing.T) {
 	c := onCluster(t)
 	c.Laws, c.Seeds = locktest.EfficiencyLaws, testkit.Size(50, 200, 5000)
