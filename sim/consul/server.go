@@ -79,6 +79,7 @@ func (s *server) after(m *raft.Member, d time.Duration, kind uint64) uint64 {
 	return s.last
 }
 
+// Wake handles a timer.
 func (s *server) Wake(m *raft.Member, tag uint64) {
 	switch n := tag &^ timerKinds; tag & timerKinds {
 	case timerTTL:

@@ -74,6 +74,7 @@ func (s *server) LeaderChanged(m *raft.Member) {
 	s.awaitLeader(m)
 }
 
+// Serve handles a client's request.
 func (s *server) Serve(m *raft.Member, r *sim.Incoming) {
 	if len(r.Args) > 0 && r.Args[0] == http1.Word {
 		s.serveAPI(m, r)
