@@ -6,13 +6,13 @@ import (
 	"io/fs"
 )
 
-// catalogueFiles contains the scenario files of the catalog. The files in the folder catalogue/printed reproduce code
-// samples from published documents with exactly the same settings.
+// catalogueFiles contains the scenario files of the catalog. Those in the folder catalogue/printed reproduce code
+// samples from published documents, with exactly the settings that the samples use.
 //
 //go:embed catalogue/*.yaml catalogue/printed/*.yaml
 var catalogueFiles embed.FS
 
-// Format is the reference of the scenario file format, in Markdown.
+// Format is the reference for the scenario file format, in Markdown.
 //
 //go:embed FORMAT.md
 var Format string
@@ -118,7 +118,7 @@ func Named(name string) (*Scenario, error) {
 	return Parse(path, text)
 }
 
-// fileOf returns the path and the text of the file with the given scenario of the catalog.
+// fileOf returns the path and the text of the file that contains the named scenario of the catalog.
 func fileOf(name string) (path string, text []byte, err error) {
 	for _, folder := range folders {
 		path = folder + name + ".yaml"

@@ -24,7 +24,6 @@ type liveKey struct {
 // keys contains the keys that are present after the records read so far.
 type keys struct{ at table[place, liveKey] }
 
-// reset forgets all keys.
 func (k *keys) reset() { k.at.reset() }
 
 // liveAt returns the key that currently exists for the lock and the server that a record names. The members of a
@@ -61,7 +60,8 @@ func Setter(e *history.Event) history.Attempt {
 	return e.Of
 }
 
-// promote moves the keys if a fault is a promotion. The old master keeps a copy, about which it may record more.
+// promote moves the keys if the fault f is a promotion. The old master keeps a copy of its keys, because it may still
+// record changes to them.
 func (k *keys) promote(f *Fault) {
 	over, ok := PromotionBy(f.Does, &f.Fault)
 	if !ok {
@@ -122,9 +122,9 @@ func (t *Trace) Changes(yield func(Change) bool) {
 	}
 }
 
-// change returns what the record at a position does to the key that was there before. If the record changes no key, the
-// result has no Owner. If the history does not record expiries, overwriting a key counts as a change only if the key
-// was not yet due to expire.
+// change returns what the record at index at does to the previous key. If the record changes no key, the result has no
+// Owner. If the history does not record expiries, overwriting a key counts as a change only if the key was not yet due
+// to expire.
 func (t *Trace) change(was *liveKey, at int) Change {
 	e := &t.History.Events[at]
 	switch {

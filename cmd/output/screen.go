@@ -14,7 +14,7 @@ import (
 	"golang.org/x/term"
 )
 
-// screen describes the reader's terminal.
+// screen describes the user's terminal.
 type screen struct {
 	width int
 	color bool
@@ -22,8 +22,8 @@ type screen struct {
 
 const defaultWidth = 80
 
-// screenOf returns the width of the terminal behind w, and whether it shows colors. If w is not a terminal, there are
-// no colors. In both cases, the environment variable COLUMNS overrides the width.
+// screenOf returns the width of the terminal that w writes to, and whether it shows colors. If w does not write to a
+// terminal, there are no colors. In both cases, the environment variable COLUMNS overrides the width.
 func screenOf(w io.Writer) screen {
 	s := screen{width: defaultWidth}
 	if p, ok := w.(*printable); ok {
@@ -88,8 +88,8 @@ var Interruptible = func() (context.Context, context.CancelFunc) {
 	return ctx, stop
 }
 
-// OutliveReaders keeps the program alive when a reader of standard output, such as head, exits. Writes then fail, and
-// the command finishes its work and exits with the code of its result.
+// OutliveReaders keeps the program alive when a reader of standard output, such as head, exits. The command then
+// finishes its work, although its writes fail, and exits with its usual code.
 func OutliveReaders() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
 // readerHasLeft reports whether a write failed because its reader has exited.

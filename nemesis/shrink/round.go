@@ -7,9 +7,9 @@ import "time"
 
 // roughness measures how far a number is from being round: the rounder of two numbers has the smaller roughness. Four
 // rules are applied in this order until one distinguishes the two numbers. The number with fewer significant digits is
-// rounder. A last digit of 5 is rounder than others, and so are 1 and 2 if there is only one digit. A number is rounder
-// if the decimal place of its first digit is closer to that of 10^home. The smaller number is rounder. Different
-// numbers have different roughness. n must not be negative; the roughness of 0 is 0.
+// rounder. A number whose last significant digit is 5 is rounder, and so is a number whose only significant digit is 1
+// or 2. A number is rounder if the decimal place of its first digit is closer to that of 10^home. The smaller number is
+// rounder. Different numbers have different roughness. n must not be negative; the roughness of 0 is 0.
 func roughness(n int64, home int) int64 {
 	if n == 0 {
 		return 0
@@ -105,8 +105,8 @@ func weaker(ppm int) []int {
 	return list
 }
 
-// smaller returns numbers below n that can replace it: 1 to 12, then numbers with larger and larger gaps, and always
-// n-1.
+// smaller returns numbers to try in place of n: 1 to 12, then numbers at growing intervals, and always n-1. All are
+// less than n.
 func smaller(n int) []int {
 	var list []int
 	for i := 1; i < n && i <= 12; i++ {

@@ -2,15 +2,15 @@
 // abandoned and its key removed; a request took effect after its attempt was abandoned; a key disappeared while its
 // holder relied on it. A feature that did not occur in any run was not tested.
 //
-// Goals: features are derived only from the history, so they are the same for Redis, etcd, ZooKeeper and libraries of
-// unknown code; each can be printed in plain English; deriving them costs little in comparison with the run. Non-goals:
+// Goals: features are derived only from the history, so they are the same for Redis, etcd, ZooKeeper and third-party
+// libraries; each can be printed in plain English; deriving them takes little time compared to the run. Non-goals:
 // judging. The violation of a law is not a feature.
 package features
 
 // Feature is something that can happen to a lock.
 type Feature uint8
 
-// The features below concern an attempt, from its first request to its grant. In the names, an attempt is called try.
+// The features below concern an attempt, from its first request to its grant. Their names call an attempt a try.
 const (
 	tryLost Feature = iota
 	keyTakenBack
@@ -72,7 +72,7 @@ const (
 	accessAfterSection
 	accessDuringSection
 
-	// The features below concern how a hold ends, and what remains after it.
+	// The features below concern how a client stops holding a lock, and what remains afterwards.
 	releasedAfterValidity
 	releasedWithoutKey
 	releasedDuringSection
@@ -185,7 +185,6 @@ type set struct {
 	list []Feature
 }
 
-// reset empties the set.
 func (s *set) reset() {
 	clear(s.bits[:])
 	s.list = s.list[:0]

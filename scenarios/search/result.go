@@ -38,9 +38,9 @@ func (r *Result) portion() uint64 {
 	return together // a worker that begins inside a block would first have to repeat the block's earlier runs
 }
 
-// Run continues the search with the given number of workers (0: one per core), until all seeds are done or ctx is done.
-// Each time it has added the results of some seeds to r, it calls the callback counted, unless that is nil. The result
-// does not depend on the number of workers, on how the seeds are divided among them, or on interruptions.
+// Run continues the search with the given number of workers (0: one per core) until it has run all seeds or ctx is
+// done. Each time it has added the results of some seeds to r, it calls counted, if counted is not nil. The result does
+// not depend on the number of workers, on how the seeds are divided among them, or on interruptions.
 func (r *Result) Run(ctx context.Context, s *scenarios.Scenario, workers int, counted func()) error {
 	missing, size := r.missing(), r.portion()
 	start := func() func(int) (*Result, error) {
@@ -62,8 +62,8 @@ func (r *Result) Run(ctx context.Context, s *scenarios.Scenario, workers int, co
 	return err
 }
 
-// runner returns the function with which a worker runs a range of seeds of s. Once ctx is done, the function stops even
-// within the range, because a single run of real programs may take seconds.
+// runner returns the function that a worker calls to run a range of seeds of s. Once ctx is done, the function stops
+// even in the middle of the range, because a single run of real programs may take seconds.
 func (r *Result) runner(ctx context.Context, s *scenarios.Scenario) (func(Range) (*Result, error), error) {
 	if r.Repeated != nil {
 		return r.repeater(ctx, s)
@@ -94,7 +94,7 @@ func (r *Result) add(part *Result) {
 	}
 }
 
-// sample returns the plan whose run is used to compute the Identity of a search over s.
+// sample returns the plan of the run that determines the Identity of a search over s.
 func (r *Result) sample(s *scenarios.Scenario) (nemesis.Plan, error) {
 	if r.Repeated != nil {
 		faults, err := r.Given()

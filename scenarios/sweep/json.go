@@ -99,7 +99,7 @@ type assertionJSON struct {
 	Run       *single.RunObject `json:"run,omitempty"` // a run that shows the failure
 }
 
-// data returns the JSON object of the report.
+// data returns the report as a JSON object.
 func (s *Report) data() *sweepJSON {
 	d := &sweepJSON{Scenario: s.Scenario.Name, Seeds: s.Seeds, EdgeSeeds: s.Sure, From: s.From,
 		Faults: document.Some(s.faults()), With: document.Some(s.sharedSettings()), Axes: []axisJSON{},

@@ -12,15 +12,15 @@ import (
 )
 
 // Assignment is a version of a scenario in which every link has a fixed delay. A result holds only for these delays.
-// They are fixed because a verification relies on events of two runs happening at the same instant, which is rare with
+// They are fixed because a verification needs events in two runs to happen at the same instant, which is rare with
 // random delays. There are several assignments, because many violations cannot occur when all delays are equal.
 type Assignment struct {
 	Name     string              // describes the delays, such as "every message takes 1ms"
 	Scenario *scenarios.Scenario // the scenario's text contains the delays, so the text is enough to repeat the runs
 }
 
-// assign returns assignments of message delays from the ranges of s, the simplest first. If s has fixed delays, there
-// is only one.
+// assign returns assignments whose message delays lie within the ranges of s, the simplest first. If s has fixed
+// delays, there is only one.
 func assign(s *scenarios.Scenario, o *Options) ([]Assignment, error) {
 	if o.Requests {
 		own := *s
@@ -57,17 +57,16 @@ func assign(s *scenarios.Scenario, o *Options) ([]Assignment, error) {
 type linkDelays struct {
 	name  string
 	usual time.Duration
-	// messages to and from this process have the unusual delay, and all other messages have the usual one; empty: no
-	// process
+	// messages to and from this process have the unusual delay, and all other messages have the usual one; may be empty
 	special sim.ProcessID
 	unusual time.Duration
 	order   arrivalOrder
 }
 
-// arrivalOrder determines which message comes first if several arrive at the same instant. To produce this order, a few
-// nanoseconds are added to each delay, depending on the number of the sender. This is better than permuting the events
-// of an instant: messages on one connection keep their order, and the scenario's text contains the order. With two
-// senders, the constants below cover all possible orders.
+// arrivalOrder determines which message comes first if several arrive at the same instant. To produce this order, the
+// delay of each message is increased by a few nanoseconds, depending on its sender's number. This is better than
+// permuting the events of an instant: messages on one connection keep their order, and the scenario's text contains the
+// order. With two senders, the constants below cover all possible orders.
 type arrivalOrder uint8
 
 const (
@@ -95,7 +94,7 @@ func uneven(s *scenarios.Scenario, lo, hi time.Duration) []linkDelays {
 	return all
 }
 
-// ordered returns a copy of d with the given order of simultaneous arrivals.
+// ordered returns a copy of d in which messages that arrive at the same instant are ordered by o.
 func (d linkDelays) ordered(o arrivalOrder) linkDelays {
 	which := map[arrivalOrder]string{lowFirst: "lower", highFirst: "higher"}[o]
 	d.order, d.name = o, d.name+"; if messages arrive at the same time, the message from the "+which+"-numbered "+
@@ -103,8 +102,7 @@ func (d linkDelays) ordered(o arrivalOrder) linkDelays {
 	return d
 }
 
-// apply writes the delays into the text of s. It removes the long tail of the network's delays, because the tail is
-// random.
+// apply writes the delays into the text of s. It removes the long tail of the network's delays, which is random.
 func (d linkDelays) apply(s *scenarios.Scenario, keepFaults bool) (*scenarios.Scenario, error) {
 	doc, err := format.ParseDocument(s.Name, s.Text())
 	if err != nil {

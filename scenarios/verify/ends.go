@@ -43,8 +43,8 @@ type mark struct {
 	threshold bool // also try a fault that ends just after this instant
 }
 
-// marks returns the marks (instants at which it may matter whether a fault has ended) between the strike of a fault and
-// the given instant. c must be the course of a run in which the fault never ends.
+// marks returns the marks between the instants strike and until. A fault strikes at the first of them. c must be the
+// course of a run in which the fault never ends.
 func (c *course) marks(strike, until sim.Time) []mark {
 	var list []mark
 	add := func(at sim.Time, p sim.ProcessID, threshold bool) {
@@ -111,9 +111,9 @@ func (c *course) due(at sim.Time) []mark {
 	return list
 }
 
-// ends returns the instants, in ascending order, at which a fault may end. They are chosen so that the next action of
-// process p, or the effect of its next message, comes just before a mark (see mark). If the mark is a threshold,
-// another instant is chosen so that the action or effect comes just after the mark.
+// ends returns the instants, in ascending order, at which a fault may end. For each mark, there is an instant at which
+// the next action of process p, or the effect of its next message, comes just before the mark. If the mark is a
+// threshold, there is another at which it comes just after the mark.
 func ends(marks []mark, p sim.ProcessID, travel travelTimes) []sim.Time {
 	var list []sim.Time
 	for _, m := range marks {

@@ -58,7 +58,7 @@ func (s *server) serveAPI(m *raft.Member, r *sim.Incoming) {
 
 func (q *apiCall) fail(s *Status) { q.r.Reply(Answer(s.Code, s)) }
 
-// serve handles the request. It replies at once or later, or it returns a failure.
+// serve handles the request. It either replies, immediately or later, or returns a failure.
 func (q *apiCall) serve() *Status {
 	if u, err := url.ParseRequestURI(q.URI); err == nil {
 		if name, is := namespaceOf(u.Path); is {
@@ -158,7 +158,7 @@ func objectOf(k *KeyValue) *object {
 	return &l
 }
 
-// quorumRead calls f when this member has caught up with the cluster, so that f reads the latest committed data.
+// quorumRead calls f once this member has caught up with the cluster, so that f reads the latest committed data.
 func (q *apiCall) quorumRead(f func() *Status) *Status {
 	q.m.ReadIndex(func(err error) {
 		failed := Failure(500, "InternalError", "%s", errTimeout.Text)
@@ -183,8 +183,7 @@ func (q *apiCall) get() *Status {
 	})
 }
 
-// keyRange returns the range of keys that a request concerns: the range for one object, for all objects in a namespace,
-// or for all objects.
+// keyRange returns the range of keys that a request concerns: one object, all objects in a namespace, or all objects.
 func (q *apiCall) keyRange() (key, end string) {
 	key = LeaseObjects
 	if q.namespace != "" {
@@ -213,8 +212,8 @@ func (q *apiCall) list() *Status {
 }
 
 // bodyObject decodes and checks the object in the request's body. If the object's content is invalid, bodyObject
-// returns both the object and the failure. This is because the API server checks the namespace and the version before
-// the content.
+// returns both the object and the failure, because the API server checks the namespace and the version before the
+// content.
 func (q *apiCall) bodyObject() (l *object, failed *Status) {
 	media, _, _ := strings.Cut(q.ContentType, ";")
 	if media != "" && strings.TrimSpace(media) != "application/json" {
@@ -308,7 +307,7 @@ func (q *apiCall) put(l *object, version int64, fallback func() *Status) {
 }
 
 // commit proposes an operation that is executed only if the key has the given version. Version 0 means that the key
-// must not exist. commit then calls done, with held set to whether the condition was met.
+// must not exist. commit then calls done. Its argument held reports whether the condition was met.
 func (q *apiCall) commit(done func(revision int64, held bool) *Status, version int64, o Op) {
 	txn := &Txn{Conditions: []Compare{{Target: "MOD", Key: o.Key, Rel: '=', Number: version}}, Then: []Op{o}}
 	q.propose(q.m, q.r.Attempt, txn, func(message []byte, err error) {

@@ -69,7 +69,7 @@ func (l *lessor) remove(x *lease) {
 	l.free = append(l.free, x)
 }
 
-// ended returns the leases that have ended and that the leader has not proposed to revoke yet.
+// ended returns the leases that have ended and that the leader has not yet proposed to revoke.
 func (l *lessor) ended(now time.Duration) (list []*lease) {
 	for _, x := range l.leases {
 		if x.expiry <= now && !x.ending {
@@ -111,7 +111,7 @@ func (s *server) promote(m *raft.Member) {
 	m.After(lessorInterval, s.lessor.leadership)
 }
 
-// demote is called when this member is no longer the primary. Clients that wait for an answer will get it from the new
+// demote is called when this member is no longer the primary. Clients waiting for an answer will get it from the new
 // leader.
 func (s *server) demote() {
 	s.lessor.primary = false

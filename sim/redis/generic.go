@@ -42,8 +42,8 @@ func typeOf(d *store.Data, args []string) {
 // dbsize implements DBSIZE. It counts expired keys that still exist, as Redis does.
 func dbsize(d *store.Data, _ []string) { d.ReplyInt(int64(d.Size())) }
 
-// rename implements RENAME and RENAMENX. The key keeps its owner and its deadline, because the value, which shows the
-// owner, does not change.
+// rename implements RENAME and RENAMENX. The key keeps its deadline and its owner. The owner is determined by the
+// value, which does not change.
 func rename(onlyNew bool) func(d *store.Data, args []string) {
 	return func(d *store.Data, args []string) {
 		from, to := args[1], args[2]
@@ -52,7 +52,7 @@ func rename(onlyNew bool) func(d *store.Data, args []string) {
 			d.ReplyError(resp.ErrNoKey)
 			return
 		}
-		// If an expired key has the new name, it is deleted here, and its DEL is logged before the RENAME.
+		// If the new name belongs to an expired key, that key is deleted here, so its DEL is logged before the RENAME.
 		if d.Find(to) != nil && onlyNew {
 			d.ReplyInt(0)
 			return

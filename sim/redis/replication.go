@@ -19,20 +19,17 @@ type streamID struct {
 	number int
 }
 
-// replication is the replication state of a node.
 type replication struct {
 	// involved is true once the node takes part in replication. Until then, the node does no work for replication.
 	involved bool
-	// master is the node that this replica follows. It is empty on a master. Like redis.conf, it survives the end of
-	// the process.
+	// master is the node that this replica follows. It is empty on a master. Like redis.conf, it survives a crash.
 	master sim.ProcessID
 	// restricted is true if the node may have to refuse writes.
 	restricted bool
-	// tick is the number of the current timer for the work that is done once a second. Timers with other numbers are
-	// ignored.
+	// tick is the number of the current once-a-second timer. Timers with other numbers are ignored.
 	tick uint64
-	// The node's data is the result of the effects in the stream with this ID, up to the given offset. On a replica,
-	// this is true only if the field linked is set.
+	// The node's data is the result of applying the effects of stream id up to offset. On a replica, this is true only
+	// if linked is true.
 	id     streamID
 	offset int64
 	begun  int // number of streams that this node has begun
@@ -80,7 +77,7 @@ type outgoing struct {
 	body  any
 }
 
-// The messages between nodes. If a message expects an answer, it has a key, and the answer has the same key.
+// The messages between nodes. A message that expects an answer has a key, and the answer has the same key.
 type (
 	// effects contains the changes of one turn of the event loop, and the replication offset after them. The receiver
 	// acknowledges urgent effects immediately.
@@ -108,12 +105,12 @@ type (
 	}
 	// psync is a replica's request for all data of its master.
 	psync struct{ key sim.Key }
-	// leave is a message to a master from a replica that no longer follows it. In Redis, the master learns this because
-	// the connection ends.
+	// leave is a message to a master from a replica that no longer follows it. A real replica closes its connection
+	// instead.
 	leave struct{}
 )
 
-// Phases of messages. The random delays of messages depend on them.
+// The random delay of a message depends on its phase.
 const (
 	phaseReplicate = "replicate"
 	phaseSync      = "sync"
@@ -166,7 +163,6 @@ func (n *Node) joinReplication() {
 	}
 }
 
-// beginStream begins a new stream of effects.
 func (n *Node) beginStream() {
 	n.repl.begun++
 	n.repl.id = streamID{n.host.Name(), n.repl.begun}
@@ -251,8 +247,8 @@ func (n *Node) keyOf(list []store.Effect) sim.Key {
 	return n.second().Text(string(last.Attempt)).Text(last.Key).Word(uint64(last.Op))
 }
 
-// endReplicationTurn is called at the end of a turn of the event loop. It carries out a change of role that was ordered
-// during the turn, and sends the turn's changes to the replicas.
+// endReplicationTurn is called at the end of a turn of the event loop. It carries out any change of role ordered during
+// the turn, and sends the turn's changes to the replicas.
 func (n *Node) endReplicationTurn() {
 	if to := n.repl.ordered; to != "" {
 		n.repl.ordered = ""
@@ -263,7 +259,7 @@ func (n *Node) endReplicationTurn() {
 	n.feed()
 }
 
-// feed sends the replicas the changes that were made so far in the current turn of the event loop.
+// feed sends the replicas the changes made so far in the current turn of the event loop.
 func (n *Node) feed() {
 	r := &n.repl
 	if len(r.pending) > 0 {

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// These are prefixes of names on the server. NATS itself names the streams of a bucket and of an object store.
+// Prefixes of names on the server. NATS itself chooses the names of the streams that underlie buckets and object
+// stores.
 const (
 	prefix  = "fencepost_"
 	subject = "fencepost."
@@ -29,7 +30,7 @@ func CheckName(name string) error {
 		"use at most 63 lower-case letters, digits and hyphens, and do not start with a hyphen", name)
 }
 
-// These are the two kinds of subjects: for portions that workers still have to process, and for their results (parts).
+// There are two kinds of subjects: one for portions that workers still have to process, and one for the results.
 const (
 	work  = "work"
 	parts = "parts"

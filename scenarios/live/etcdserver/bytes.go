@@ -16,9 +16,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// Bytes is the [sim.Front] of real members for clients that use a library. It passes on the bytes of members and
-// clients unchanged, in pieces as they arrive. To find out which attempt has put a key, this package searches the bytes
-// for put requests.
+// Bytes is the [sim.Front] of real members whose clients use a library. It passes on the bytes of members and clients
+// unchanged, in pieces as they arrive. To find out which attempt has put a key, this package searches the clients'
+// bytes for put requests.
 type Bytes struct{}
 
 // bytesPassed is the name of the request that carries a client's bytes.
@@ -41,7 +41,7 @@ func (passing) Recorded(*history.Event) {}
 // Caller returns a value that represents a new client.
 func (passing) Caller(sim.ProcessID) sim.Caller { return &passer{} }
 
-// passer represents a client, or the servers' end of one of a client's connections.
+// passer represents a client. It also serves as the client's end of each of its connections.
 type passer struct {
 	passing
 	attempt history.Attempt
@@ -58,8 +58,8 @@ func (p *passer) Written(l sim.Line, b []byte) error {
 	return nil
 }
 
-// stream is a connection to a member's process that corresponds to a connection of a client. Bytes are passed on in
-// both directions.
+// stream is the connection to a member's process that belongs to a client's connection. Bytes are passed on in both
+// directions.
 type stream struct {
 	*outbox
 	life *life
@@ -107,7 +107,7 @@ func (s *stream) run() {
 }
 
 // read passes on what the process sends. Before it passes on any bytes, it records everything that the process has done
-// by then.
+// so far.
 func (s *stream) read(conn net.Conn) {
 	x, latest := s.life, int64(0)
 	buffer := make([]byte, 16<<10)
@@ -139,9 +139,8 @@ type piece struct {
 	text    string
 }
 
-// These limits apply to the search for the attempt that has put a key. mostPieces is the number of pieces of the
-// clients' bytes that are searched. overlap is the number of bytes that are kept from the previous piece on the same
-// connection.
+// To find the attempt that has put a key, this package searches the last mostPieces pieces that clients have sent. Each
+// piece begins with up to overlap bytes of the previous piece on the same connection.
 const (
 	mostPieces = 256
 	overlap    = 4 << 10
@@ -160,9 +159,9 @@ func (r *records) pass(in *sim.Incoming) {
 	r.passed = r.passed[max(len(r.passed)-mostPieces, 0):]
 }
 
-// passer returns the first attempt that sent a request to put the value of c with the lease of c (rpc.proto,
-// PutRequest). It returns "" if no such request is found, for example because it was compressed. It also returns "" if
-// another attempt has sent the same request.
+// passer returns the first attempt that sent a request to put c's value with c's lease (rpc.proto, PutRequest). It
+// returns "" if no such request is found, for example because it was compressed. It also returns "" if another attempt
+// has sent the same request.
 func (r *records) passer(c *change) (of history.Attempt) {
 	request := string(protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), c.Key))
 	if c.Value != "" {
@@ -185,7 +184,7 @@ func (r *records) passer(c *change) (of history.Attempt) {
 	return of
 }
 
-// learn asks for the TTLs with which the leases of new keys were granted, and stores them with the keys.
+// learn asks for the TTLs that the leases of new keys were granted with, and stores them with the keys.
 func (g *services) learn(ctx context.Context, revisions map[int64][]change) {
 	for _, changes := range revisions {
 		for i := range changes {

@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// ListenSOCKS is an [Opener] for a server whose process connects to others through a SOCKS proxy (RFC 1928), as a Java
-// program can. The port is that proxy. The process tells the proxy to which address it wants to connect.
+// ListenSOCKS is an [Opener] for a server whose process can connect to others through a SOCKS proxy (RFC 1928), as Java
+// programs can. The returned port is that proxy. The process tells the proxy which address it wants to connect to.
 func (r *Relay) ListenSOCKS(server sim.ProcessID, process func() int) (*Port, error) {
 	p, err := r.Listen(server, process)
 	if err == nil {
@@ -57,7 +57,7 @@ func (r *Relay) serveSOCKS(caller *Port, tcp *net.TCPConn) {
 	})
 }
 
-// These are bytes of the SOCKS protocol.
+// Constants of the SOCKS protocol.
 const (
 	socks       = 5 // version of the protocol
 	noPassword  = 0
@@ -68,7 +68,7 @@ const (
 // granted is the proxy's reply that the connection is established.
 var granted = []byte{socks, 0, 0, addressIPv4, 0, 0, 0, 0, 0, 0}
 
-// handshake is the time within which a process must say to which address it wants to connect.
+// handshake is how long a process may take to say which address it wants to connect to.
 const handshake = 10 * time.Second
 
 // asked reads the address to which a process wants to connect. The reply is sent later, once the connection is
