@@ -57,13 +57,13 @@ var workKeys = []format.Key[Work]{
 			"like a function that acquires the lock itself although its caller already holds it"),
 }
 
-// maxTasks is the maximum number of tasks of a client.
+// maxTasks is the maximum number of tasks per client.
 const maxTasks = 99
 
 // holdKinds maps the words that are allowed as the value of hold to their meanings.
 var holdKinds = map[string]HoldKind{"validity": HoldValidity, "forever": HoldForever}
 
-// Two settings determine when clients start: stagger for all clients, and start for a single client.
+// These settings determine when clients start. The first applies to all clients, the second to a single client.
 var (
 	staggerKeys = []format.Key[time.Duration]{format.Time("stagger",
 		func(d *time.Duration) *time.Duration { return d },
@@ -146,7 +146,8 @@ func (f *file) readClients(names *nemesis.Names) {
 	}
 }
 
-// override parses the "overrides" mapping: settings of single clients that replace the settings shared by all clients.
+// override parses the "overrides" mapping: settings of individual clients that replace the settings shared by all
+// clients.
 func (f *file) override(names *nemesis.Names, ids []sim.ProcessID) {
 	s := f.scenario
 	clients := make([]string, len(ids))

@@ -9,8 +9,7 @@ import (
 // Server is the program of a server process. The kernel makes one call at a time, and none while the process is paused
 // or down. A Server may use only its own state and its Host.
 type Server interface {
-	// Start starts the process, at the start of the run and again after each stop. Each start begins a new life of the
-	// process.
+	// Start begins a new life of the process. It is called at the start of the run and again after each stop.
 	Start(h Host)
 	// Serve handles a request that has arrived. The server may reply immediately or later. r stays valid until the
 	// reply or until the process stops.
@@ -80,7 +79,7 @@ type Rated interface {
 	Rate() (ppm int64)
 }
 
-// Stop is the way in which a server is stopped.
+// Stop says how a server is stopped.
 type Stop uint8
 
 const (
@@ -115,18 +114,17 @@ type ServerFault struct {
 	Pause *history.Fault
 }
 
-// SlowFsync is a fault that makes each fsync take longer if it begins during the fault. The field By of ServerFault
-// says by how much.
+// SlowFsync is a fault that makes each fsync take longer if it begins during the fault. ServerFault.By says by how
+// much.
 const SlowFsync = "slow-fsync"
 
-// FailOver is a fault that makes a server the master of its group. The field To of ServerFault names this server. A
-// Sentinel that gets this fault orders the failover as soon as it can. A server that gets it becomes the master if it
-// is To; otherwise it follows To.
+// FailOver is a fault that makes the server named by ServerFault.To the master of its group. A Sentinel that gets this
+// fault orders the failover as soon as it can. A server that gets it becomes the master if it is To; otherwise it
+// follows To.
 const FailOver = "fail-over"
 
-// ExpireSession is a fault that ends the sessions or leases of a client, as if the client had been silent for too long.
-// The field To of ServerFault names the client. Every member of the service is notified, and the leader ends the
-// sessions or leases.
+// ExpireSession is a fault that ends the sessions or leases of the client named by ServerFault.To, as if the client had
+// been silent for too long. Every member of the service is notified, and the leader ends the sessions or leases.
 const ExpireSession = "expire-session"
 
 // RemoveKeys removes a key, or all keys, from a Redis master, as an eviction or an operator would. A replica ignores
@@ -162,11 +160,11 @@ type Host interface {
 	// delay depends only on the two servers, the phase and the key.
 	Send(to ProcessID, phase string, key Key, body any)
 	// Push sends a copy of b to the client at the other end of a connection, in order with the replies on it. key
-	// identifies the content; the delay depends on it.
+	// identifies the content and determines the delay.
 	Push(connID uint64, key Key, b []byte)
-	// HangUp closes a connection after the replies and pushes that were already sent on it. Requests that arrive on it
-	// later are not executed, even if the client has already sent them. After HangUp, the server must not reply to
-	// requests on the connection.
+	// HangUp closes a connection. The client still receives the replies and pushes already sent on it. Requests that
+	// arrive later are not executed, even if the client has already sent them. After HangUp, the server must not reply
+	// to requests on the connection.
 	HangUp(connID uint64)
 }
 
@@ -185,14 +183,14 @@ type Incoming struct {
 // only for records in the history.
 func (r *Incoming) Left() history.Time { return r.left }
 
-// NewIncoming returns a request. The answer to it is passed to the function reply. A nil answer means that the
-// connection was closed without a reply.
+// NewIncoming returns a request. Its answer is passed to reply. A nil answer means that the connection was closed
+// without a reply.
 func NewIncoming(client history.Process, connID uint64, attempt history.Attempt, args []string,
 	reply func([]byte)) *Incoming {
 	return &Incoming{Client: client, ConnID: connID, Attempt: attempt, Args: args, answer: reply}
 }
 
-// serve passes a request to the server of a process.
+// serve passes a request to the process's server.
 func (p *Process) serve(r *Incoming) {
 	if f := p.w.opts.Asked; f != nil {
 		f(p.id, r)

@@ -31,7 +31,7 @@ type ServiceKind struct {
 	// Sessions means that a lock lives as long as its client's session or lease, and that the servers can end that
 	// session.
 	Sessions bool
-	// Lives is the number of TTLs for which the servers keep the lock of a silent client. 0 means one.
+	// Lives is how long the servers keep the lock of a silent client, in TTLs. 0 means one TTL.
 	Lives int
 	// Unrecorded means that not every renewal of a session is recorded. A key then exists until its session expires,
 	// and the deadline in its record does not show when that is.
@@ -40,11 +40,10 @@ type ServiceKind struct {
 	// own clock that the lease has ended, and takes over the lock. The holder may let its lease end instead of
 	// releasing the lock.
 	ClientsExpire bool
-	// Revisions means that owners are distinguished by a revision. If all members lose their disks, revisions start
-	// again from the beginning.
+	// Revisions means that owners are distinguished by a revision. If all members lose their disks, revisions restart.
 	Revisions bool
-	// Compared is what a request compares to find out who owns the lock. Shared is what two owners have in common if
-	// the comparison cannot distinguish them. Empty fields stand for "the owner" and "a value".
+	// Compared is what a request compares to find out who owns the lock; if empty, "the owner". Shared is what two
+	// owners have in common if the comparison cannot distinguish them; if empty, "a value".
 	Compared, Shared string
 }
 

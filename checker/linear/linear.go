@@ -29,7 +29,7 @@ const (
 )
 
 // maxSteps is the maximum number of steps of the model in one check. Linearizability is NP-hard. The budget limits
-// steps and not time, so a history gets the same answer on every machine.
+// steps rather than time, so a history gets the same answer on every machine.
 const maxSteps = 1 << 20
 
 // Limits on memory, in bytes. maxMemory limits the memory for all steps of one check. Each step takes stepMemory, plus

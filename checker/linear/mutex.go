@@ -15,9 +15,9 @@ type MutexOp struct {
 	Shared  bool // two sections may overlap if both are shared
 	Client  int  // number of the client in whose row the operation is drawn, from 0
 	Name    string
-	// Call and Return are event positions. The operation takes effect between them. All positions are different, except
-	// that several leave operations may have a Return of Forever. Such a leave is caused by a crash. Its Call is the
-	// first position at which the crash may have happened.
+	// Call and Return are event positions. The operation takes effect between them. No two positions are equal, except
+	// that any number of leave operations may have a Return of Forever. Such a leave is caused by a crash, and its Call
+	// is the first position at which the crash may have happened.
 	Call, Return int64
 }
 
@@ -56,8 +56,8 @@ func admitsSeveral(ops []MutexOp, permits int) bool {
 	return permits > 1 || slices.ContainsFunc(ops, func(op MutexOp) bool { return op.Shared })
 }
 
-// mutexModel returns the model of a lock with the given number of permits. The argument several says whether several
-// sections may be open at the same time.
+// mutexModel returns the model of a lock with the given number of permits. If several is true, more than one section
+// may be open at a time.
 func mutexModel(permits int, several bool, b *budget) porcupine.Model {
 	if several {
 		return model("", holdersStep(permits), b)
@@ -98,7 +98,6 @@ func (s mutexState) describe(ops []MutexOp) string {
 	return "held by " + nameOf(ops, int(s-1))
 }
 
-// nameOf returns the name of a section.
 func nameOf(ops []MutexOp, section int) string {
 	for i := range ops {
 		if ops[i].Section == section {

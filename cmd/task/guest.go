@@ -24,8 +24,8 @@ type Guest struct {
 // TestUsage is the usage text of the flag that names the test.
 const TestUsage = "run the `TEST` of the Go package in FOLDER, which must call locktest.Run"
 
-// OpenTest builds the test of a package and returns a scenario made from its Config. The scenario's runs are performed
-// by processes of the test binary until the Guest is closed. If name is not a folder, OpenTest opens it as a scenario.
+// OpenTest builds the test of a package and returns a scenario made from its Config. Processes of the test binary run
+// the scenario. They end when the Guest is closed. If name is not a folder, OpenTest opens it as a scenario.
 func OpenTest(name, test string) (*scenarios.Scenario, *Guest, error) {
 	info, err := os.Stat(name)
 	switch folder := err == nil && info.IsDir(); {
@@ -74,8 +74,8 @@ func hasGo(folder string) bool {
 const ClientUsage = "run the program `CMD` as each client, in virtual time, on Linux;\n" +
 	"fencepost live -h describes its input and what it reports"
 
-// OpenWith is like OpenTest. But if client is given, OpenWith opens a scenario in which each client is a process that
-// runs the command client, until the Guest is closed.
+// OpenWith is like OpenTest, but if client is not empty, it opens a scenario in which each client is a process that
+// runs the command client. It can be run until the Guest is closed.
 func OpenWith(name, test, client string) (*scenarios.Scenario, *Guest, error) {
 	if client == "" {
 		return OpenTest(name, test)

@@ -10,10 +10,11 @@ import (
 // (see Table.gap).
 const gap = 2
 
-// wordsLeast is the minimum width of the words in the last column, and nameLeast that of a name, in terminal cells.
+// wordsLeast is the minimum width of the last column's words, and nameLeast is the minimum width of a name, in terminal
+// cells.
 const wordsLeast, nameLeast = 20, 20
 
-// layout says where the columns of a table are on a terminal, in cells.
+// layout contains the widths and positions of a table's columns on a terminal, in cells.
 type layout struct {
 	sign       int // width of the signs before the names
 	name       int // width of the names
@@ -22,8 +23,8 @@ type layout struct {
 	parts      []span
 }
 
-// layOut makes every column as wide as its whole content, except the last column, which gets the remaining width. It
-// wraps names before it splits the table into parts.
+// layOut makes every column wide enough for all of its content, except the last column, which gets the remaining width.
+// It wraps names before it splits the table into parts.
 func (t *Table) layOut(width int) layout {
 	l := layout{name: text.Cells(t.Heading), from: make([]int, len(t.Columns)), ends: make([]int, len(t.Columns))}
 	for _, r := range t.Rows {
@@ -111,9 +112,8 @@ func (l *layout) place(t *Table, width int) {
 	}
 }
 
-// add appends a range of columns to the last part of the table. If they do not fit, it starts a new part with them. The
-// argument end is the place in the line, in characters, where the last part ends before the call. add returns the place
-// where the last part ends after the call.
+// add appends a range of columns to the last part of the table. If they do not fit, it starts a new part with them. end
+// is the width of the last part before the call. add returns the width of the last part after the call.
 func (l *layout) add(t *Table, columns span, end, width int) int {
 	need, last := l.widthOf(t, columns), len(t.Columns)-1
 	if columns.to > last && t.Columns[last].Words {
@@ -185,7 +185,7 @@ func (t *Table) heads(p *text.Writer, l *layout, part span) {
 	}
 }
 
-// put adds the words of a cell to the line, at the position of the column.
+// put adds the words of a cell to the line, at the column's position.
 func (t *Table) put(ln *text.Line, l *layout, column int, c Cell) {
 	at := l.from[column]
 	if t.Columns[column].figures() {

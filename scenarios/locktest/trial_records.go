@@ -70,7 +70,7 @@ func (t *trial) expired(h *hand) (keys []string, ended sim.Time) {
 	return keys, ended
 }
 
-// hasExpired reports whether a client's lease has ended by expiry.
+// hasExpired reports whether a client's lease has expired.
 func (t *trial) hasExpired(h *hand) bool {
 	keys, _ := t.expired(h)
 	return len(keys) > 0
@@ -118,7 +118,7 @@ func (t *trial) records() (problems []string) {
 	return problems
 }
 
-// unseen returns the description of a problem: no server has recorded a key of the lock.
+// unseen describes the problem that no server has recorded a key of the lock.
 func (t *trial) unseen() string {
 	var others []string
 	for i := range t.seen {
@@ -143,17 +143,17 @@ func quoted(names []string) string {
 	return text.Join(all, " and ")
 }
 
-// keyInUse returns a description of the problem if a holder deleted its own key, or if a key belongs to waiting
-// clients. Otherwise it returns "". It checks for deleted keys first: if a holder deletes its own key and another
-// client then sets that key, the other client has the lock and does not wait.
+// keyInUse returns a description of the problem if a holder deleted its own key, or if a key does not belong to the
+// lock. Otherwise it returns "". It checks for deleted keys first: if a holder deletes its own key and another client
+// then sets that key, the other client has the lock and does not wait.
 func (t *trial) keyInUse(events []history.Event) string {
 	return cmp.Or(t.givenAway(events), t.waitersKey(events), t.signalKey(events))
 }
 
-// givenAway returns a description of the problem if a client deleted the last of its own keys before it called Unlock,
-// as the release of an inner hold may do. It returns "" if no client did so, or if the deletion had no effect: no other
-// client got the lock, and Unlock did not fail. Some locks set a key when they are released, such as a list with a
-// token. For such a lock, it is normal that its holder has no key.
+// givenAway returns a description of the problem if a client deleted the last of its own keys before it called Unlock.
+// For example, releasing an inner hold may do this. givenAway returns "" if no client did so, or if the deletion had no
+// effect: no other client got the lock, and Unlock did not fail. The holder of some locks never has a key. Such a lock
+// sets a key on release, such as a list with a token.
 func (t *trial) givenAway(events []history.Event) string {
 	for _, h := range t.hand {
 		since := sim.Time(0)
@@ -177,9 +177,9 @@ func (t *trial) givenAway(events []history.Event) string {
 const onlyInUnlock = "delete it only in Unlock. " +
 	"If a function that runs under the lock acquires it again, count the holds"
 
-// deletedItself reports whether an attempt itself deleted its last key in the given period. If so, it returns that key
-// and the time of the deletion. It returns "" if the attempt has a key at the end, or if its last key was removed in
-// another way.
+// deletedItself returns the last key of an attempt, and the time of its deletion, if the attempt itself deleted that
+// key in the given period. It returns "" if the attempt has a key at the end of the period, or if its last key was
+// removed in another way.
 func (t *trial) deletedItself(a history.Attempt, events []history.Event, from, to sim.Time) (key string, at sim.Time) {
 	if n := slices.IndexFunc(events, func(e history.Event) bool { return e.Time >= to }); n >= 0 {
 		events = events[:n]
@@ -198,8 +198,8 @@ func (t *trial) deletedItself(a history.Attempt, events []history.Event, from, t
 	return key, at
 }
 
-// gotMeanwhile returns a client whose Lock returned nil during period x, in which client h had the lock. It ignores the
-// part of the period before the given time. It returns nil if there is no such client.
+// gotMeanwhile returns a client that got the lock during period x, in which client h had it. It ignores the part of x
+// before the given time. It returns nil if there is no such client.
 func (t *trial) gotMeanwhile(h *hand, x *held, after sim.Time) *hand {
 	for _, other := range t.hand {
 		if other != h && slices.ContainsFunc(other.held, func(y *held) bool {
@@ -211,9 +211,9 @@ func (t *trial) gotMeanwhile(h *hand, x *held, after sim.Time) *hand {
 	return nil
 }
 
-// waitersKey looks for a key in Config.Keys that is not a key of the lock: a client sets it while the client waits, and
-// no holder has it. Examples are a queue or a set of waiting clients. waitersKey returns the description of this
-// problem, or "" if there is no such key.
+// waitersKey looks for a key in Config.Keys that is not a key of the lock: a client sets it while waiting, and no
+// holder has it. Examples are a queue or a set of waiting clients. waitersKey returns a description of this problem, or
+// "" if there is no such key.
 func (t *trial) waitersKey(events []history.Event) string {
 	held := t.heldKeys(events)
 	for _, e := range events {
@@ -245,8 +245,8 @@ func (t *trial) heldKeys(events []history.Event) (held []history.Lock) {
 
 // signalKey looks for a key in Config.Keys that is only a signal: Unlock sets it to wake a waiting client. Such a key
 // does not belong to the lock: no client has it when its Lock returns, and the first client, which did not have to
-// wait, did not use it up to acquire the lock. signalKey returns a description of this problem, or "" if there is no
-// such key.
+// wait, did not delete it while acquiring the lock. signalKey returns a description of this problem, or "" if there is
+// no such key.
 func (t *trial) signalKey(events []history.Event) string {
 	first := t.hand[0]
 	if len(first.held) == 0 {
@@ -309,7 +309,7 @@ func (t *trial) otherTTL(events []history.Event) string {
 
 // misused returns a description of the problem if a client deleted, extended or overwrote the key of another client
 // that had the lock. It returns "" if no client did so, or if ownership is not promised. It ignores keys that Lock
-// overwrote: in that case two clients have the lock, which is reported elsewhere.
+// overwrote. In that case two clients have the lock, and that is reported elsewhere.
 func (t *trial) misused(events []history.Event) string {
 	if !slices.Contains(t.promise.Laws, checker.Ownership) {
 		return ""
@@ -349,8 +349,8 @@ func (t *trial) gaveBack(e *history.Event) bool {
 	return by != nil && len(by.held) > 0 && by.last().to <= e.Time
 }
 
-// leased reports whether the lease of an attempt is still valid at a given time. The lease lasts for the TTL, or until
-// the end of validity that the lock reported, if that is later.
+// leased reports whether the lease of an attempt is still valid at a given time. The lease lasts for the TTL, or for
+// the validity period that the lock reported, if that ends later.
 func (t *trial) leased(a history.Attempt, at sim.Time) bool {
 	h := t.handOf(a)
 	return h != nil && slices.ContainsFunc(h.held, func(x *held) bool {

@@ -8,12 +8,12 @@ import (
 )
 
 // A lock with N permits is violated when N+1 clients hold it at the same time: the holder of a grant and N other
-// clients. In this file, the "next client" after a grant is therefore the Nth of these other clients. Likewise, a time
-// or a number that says how close other clients came is that of the Nth closest client.
+// clients. In this file, the "next client" after a grant is therefore the Nth of these other clients. Likewise, how
+// close other clients came is measured for the Nth closest of them.
 
-// beyond returns the first later grant that would break the lock if the ith grant were still held: together with the
-// ith grant, more clients would hold the lock than it has permits. If the lock has one permit, this is the next grant.
-// ok is false if there is no such grant.
+// beyond returns the first later grant that would break the lock if the ith grant were still held: with both grants,
+// more clients would hold the lock than it has permits. If the lock has one permit, this is the next grant. ok is false
+// if there is no such grant.
 func (r *Reader) beyond(lock *trace.LockTrace, i int) (n int32, ok bool) {
 	g := &r.t.Grants[lock.Grants[i]]
 	for _, n := range lock.Grants[i+1:] {
@@ -48,8 +48,7 @@ func (r *Reader) endOf(g *trace.Grant) history.Time {
 	return g.Until
 }
 
-// holdingOrAsking counts the clients, other than the holder of g, that requested or held a lock in the period from
-// begin to end.
+// holdingOrAsking counts the clients, other than the holder of g, that requested or held a lock between begin and end.
 func (r *Reader) holdingOrAsking(lock *trace.LockTrace, g *trace.Grant, begin, end history.Time) int {
 	var seen []history.Process
 	add := func(p history.Process) {

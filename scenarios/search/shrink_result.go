@@ -69,7 +69,7 @@ func (r *Shrunk) run(s *scenarios.Scenario, p nemesis.Plan) (checker.Verdict, er
 }
 
 // failsAgain runs the reduced scenario twice: with the faults in the scenario's text, and with those in the plan's
-// text. It returns an error unless both runs are equal and show the violation.
+// text. It returns an error unless the two runs are identical and show the violation.
 func (r *Shrunk) failsAgain() error {
 	if _, err := r.run(r.Scenario, r.Scenario.Plan(r.Plan.Seed)); err != nil {
 		return err

@@ -75,8 +75,8 @@ func Explain(s *scenarios.Scenario, r scenarios.Result, judged format.Judgment) 
 	return NewRun(s, r, judged), nil
 }
 
-// NewRun returns the report of a run, for instance of one that cannot be repeated. Unlike Explain, it does not repeat
-// the run to find out which faults are needed or which longer limit would decide a law.
+// NewRun returns the report of a run. Unlike Explain, it does not repeat the run to find out which faults are needed or
+// which longer limit would decide a law, so it also works for a run that cannot be repeated.
 func NewRun(s *scenarios.Scenario, r scenarios.Result, judged format.Judgment) *Run {
 	result := judged.Standing()
 	run := &Run{

@@ -16,7 +16,7 @@ type write struct {
 	lease    *lease      // the lease that ends, if any
 }
 
-// result is what the execution of an operation returns.
+// result is the outcome of an operation.
 type result struct {
 	kind     Kind
 	revision int64       // revision of the store after the operation
