@@ -9,7 +9,7 @@ import (
 )
 
 // FailOver is the kind of fault that makes a replica the new master. It is recorded when the replica has become master.
-// A failover that Sentinel decides by itself is recorded in the same way.
+// A failover that a Sentinel starts by itself is recorded in the same way.
 var FailOver = register(definition{
 	words:   history.FailOver,
 	parts:   []part{target, words("to"), peer, trigger},

@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// Unprintable reports whether a character does not belong in text for people. A terminal or a browser would interpret
-// it as a command, would show the characters next to it in another order, or would show nothing. Such characters are
-// control characters (including line breaks and tabs), Unicode's line and paragraph separators, direction marks, and
-// characters without width (Unicode Standard, ch. 23.1 and 23.2, and UAX #9).
+// Unprintable reports whether a character does not belong in text meant for people. A terminal or a browser would
+// interpret it as a command, display the characters next to it in another order, or display nothing. Such characters
+// are control characters (including line breaks and tabs), Unicode's line and paragraph separators, direction marks,
+// and zero-width characters (Unicode Standard, ch. 23.1 and 23.2, and UAX #9).
 func Unprintable(c rune) bool {
 	if c < utf8.RuneSelf { // the common case must be fast, because whole pages are searched
 		return unicode.IsControl(c)

@@ -8,9 +8,9 @@ import (
 
 // Windows computes, for each lock, the true-time spans in which its grants were valid. They are in the order of the
 // events that record them. An acquire defines the span [granted, until). Each extension defines another span, which
-// replaces the grant's previous span from its own start on, so the spans of one grant share no instant. A span contains
-// at least the instant of its decision. Only a release call ends a span early. A span that would then end where it
-// begins is dropped.
+// replaces the grant's previous span from its own start on, so the spans of one grant do not overlap. A span contains
+// at least the instant at which the lease was granted or extended. Only a release call ends a span early. If that
+// leaves nothing of the span, it is dropped.
 func (t *Trace) Windows() {
 	for i := range t.Locks {
 		l := &t.Locks[i]
@@ -120,9 +120,9 @@ func (t *Trace) WithUnstated(l *LockTrace) []Span {
 	return spans
 }
 
-// Sections computes, for each lock, its critical sections as spans of positions. A span covers only the time for which
-// the section certainly lasted. If a section may have ended before its recorded beginning, its span ends before it
-// begins. Such a span overlaps only spans that contain both positions.
+// Sections computes, for each lock, its critical sections as spans of positions. A span covers only the time during
+// which the client was certainly in the section. If a section may have ended before its recorded beginning, its span
+// ends before it begins. Such a span overlaps only spans that contain both positions.
 func (t *Trace) Sections() {
 	for i := range t.Locks {
 		l := &t.Locks[i]

@@ -34,8 +34,8 @@ func (r *report) check(entries int) error {
 	return nil
 }
 
-// frame returns the output frame for one entry. It equals the output frame of the command that does the same work in
-// one process.
+// frame returns the output frame for one entry. It is the same as that of the command that does the same work in one
+// process.
 func (r *report) frame(to console, command, out string) output.Frame {
 	c := &cobra.Command{Use: command}
 	c.SetOut(to.out)
@@ -95,8 +95,8 @@ func (r *report) conclude(ctx context.Context, to console, j *job) error {
 	return worst
 }
 
-// reopen reopens a finished campaign if the server has since lost or damaged some of its results. It prints that it
-// does so. Workers then perform again only the runs of which these were the results.
+// reopen reopens a finished campaign, and says so, if the server has since lost or damaged some of its results. Workers
+// then repeat only the runs that produced these results.
 func (j *job) reopen(ctx context.Context, to console) (open bool, err error) {
 	if over, err := j.Over(ctx); !over || err != nil {
 		return false, err
@@ -124,8 +124,8 @@ func commandOf(kind string) string {
 	return kind
 }
 
-// positions describes, in words for a message, the jobs (positions in a stage, see campaign.Stage) whose results were
-// lost. The positions of an exploration are seeds, so it names the seeds.
+// positions describes, for a message, the jobs whose results were lost. It names their positions in the stage or, for
+// an exploration, their seeds.
 func (j *job) positions(l queue.Loss) string {
 	for i, e := range j.order.Entries {
 		x, ok := j.subjects[i].(*exploration)

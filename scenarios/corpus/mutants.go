@@ -17,7 +17,7 @@ func edits(e ...Edit) []Edit { return e }
 
 func breaks(laws ...checker.Law) []checker.Law { return laws }
 
-// These abbreviations keep the table below readable.
+// Abbreviations that keep the table below readable.
 const (
 	leases    = checker.LeaseExclusion
 	sections  = checker.MutualExclusion
@@ -29,7 +29,7 @@ const (
 	order     = checker.Fairness
 )
 
-// These are the numbers of seeds within which a mutant must be caught.
+// A mutant must be caught within one of these numbers of seeds.
 const (
 	soon  = 100
 	later = 1000
@@ -37,7 +37,7 @@ const (
 	rare  = 20_000 // the fault must strike within a few milliseconds
 )
 
-// These are citations of documents that describe a defect.
+// Citations of documents that describe a defect.
 const (
 	collins = `Grace Collins (Leapcell), "Distributed locks with Redis: SETNX, Redlock and their controversies", ` +
 		"https://leapcell.io/blog"

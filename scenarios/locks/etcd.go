@@ -91,7 +91,7 @@ const (
 	// ends later for the client than on the server
 	fromSending leaseCount = "sending"
 	// the client measures the lease from the time at which the reply arrived, and checks the lease twice a second, as
-	// the released client does
+	// etcd's own client does
 	fromReceipt leaseCount = "receipt"
 )
 
@@ -154,9 +154,9 @@ func withoutRedis(p Protocol, lease string) map[string]string {
 // and the key with the lowest create revision holds the lock. The create revision is the fencing token. With n permits,
 // the n keys with the lowest create revisions hold the lock.
 //
-// Here, each lock has its own session, which is closed if an attempt may have left a key behind. The recipe may also
-// share one session among several locks, but then it never closes the session, and the caller must delete what a failed
-// attempt leaves.
+// Here, each lock has its own session, which is closed if an attempt may have left a key behind. In the original
+// recipe, several locks may also share one session. That session is never closed by a lock, so the caller must delete
+// what a failed attempt leaves behind.
 type etcd struct {
 	requester
 	own     etcdConfig
@@ -252,7 +252,7 @@ func (l *etcd) line() rpc.Op {
 		Limit: l.config.permits()}
 }
 
-// put puts the key that all clients share, unless it exists. first and entered are false if there is no reply.
+// put puts the key that all clients share, unless it already exists. first and entered are false if there is no reply.
 func (l *etcd) put(env sim.Env, h *Hold, key string) (first, entered bool) {
 	txn := rpc.Txn{Conditions: created(key, 0), Then: []rpc.Op{l.putting(h, key)},
 		Else: []rpc.Op{{Kind: rpc.Range, Key: key}}}
@@ -349,9 +349,9 @@ func (l *etcd) giveUp(env sim.Env, h *Hold) Answer {
 	return left
 }
 
-// leave deletes the client's key, but only if this attempt put it. Otherwise a late repetition of the request could
-// delete a newer key (etcd issue 22082). It reports whether the deletion was confirmed. If a request got no reply and
-// the key is then gone although its lease is alive, that request deleted the key.
+// leave deletes the client's key, but only if this attempt put it. Otherwise, if the request is repeated late, it could
+// delete a newer key (etcd issue 22082). leave reports whether the deletion was confirmed. If the key is gone although
+// its lease is alive, an earlier request that got no reply has deleted it.
 func (l *etcd) leave(env sim.Env, h *Hold) Answer {
 	remove := rpc.Op{Kind: rpc.Delete, Key: h.value}
 	if !l.own.compareRevision {

@@ -13,8 +13,8 @@ import (
 // Way is one of the ways in which a law can be violated. Each has its own margin.
 type Way uint8
 
-// These are the ways in which lease-exclusion can be violated: the reasons why the holder's keys stop keeping other
-// clients out before the holder's lease ends.
+// These are the ways in which lease-exclusion or, where noted, another law can be violated. Lease-exclusion is violated
+// if the holder's keys stop protecting it before its lease ends.
 const (
 	Expires    Way = iota // the keys expire before the lease ends
 	Crashes               // servers lose the keys in a crash
@@ -29,8 +29,8 @@ const (
 	Ways       = iota
 )
 
-// ways contains an entry for each Way in which a law can be violated: the law, and the name of the Way. The names must
-// not change, because they appear in JSON.
+// ways contains, for each Way, the law that is violated and the name of the Way. The names must not change, because
+// they appear in JSON.
 var ways = [Ways]struct {
 	law  checker.Law
 	name string
@@ -71,7 +71,7 @@ func (w *Way) UnmarshalText(text []byte) error {
 // protected it, and the client that could have entered the critical section during that lease.
 type Call struct {
 	Way Way `json:"way"`
-	// 0 if the law was violated in this way; otherwise a positive number: the smaller it is, the closer the run came
+	// 0 if the law was violated in this way; otherwise positive, and smaller the closer the run came
 	Value float64      `json:"value"`
 	Lock  history.Lock `json:"lock"`
 
@@ -79,8 +79,8 @@ type Call struct {
 	Attempt history.Attempt `json:"attempt"` // the holder's attempt
 	Called  history.Time    `json:"called"`  // when the holder requested the lock
 	// From and To are the beginning and the end of the period in which the holder must be protected. From is the time
-	// of the grant, or the time at which the protection ended. To is the end of the lease, or the release if that came
-	// first.
+	// of the grant or, if the holder's protection ended early, the time at which it ended. To is the end of the lease,
+	// or the release if that came first.
 	From history.Time `json:"from"`
 	To   history.Time `json:"to"`
 
@@ -91,8 +91,7 @@ type Call struct {
 
 	// how many units (servers or groups of servers) grant the lock
 	Units int `json:"units"`
-	// number of further units (servers or groups of servers) that would have had to grant the lock to another client
-	// for it to acquire the lock
+	// number of further units (servers or groups of servers) that another client would have needed to acquire the lock
 	Missing int `json:"missing"`
 	// number of units (servers or groups of servers) with the holder's key, minus the number needed for a quorum
 	Spare    int               `json:"spare"`
@@ -136,10 +135,9 @@ type Reader struct {
 	met    [Ways]bool
 }
 
-// Read measures how close a run came to violating the laws. t is the trace that the checker has made from the run's
-// history, and v is the verdict on the run. sent lists the messages that the run's clients sent. For each way in which
-// there was a close call, Read returns the closest one, in the order of the ways. The calls are valid until the next
-// Read.
+// Read measures how close a run came to violating the laws. t is the checker's trace of the run's history, and v is the
+// verdict on the run. sent lists the messages that the run's clients sent. For each way in which there was a close
+// call, Read returns the closest one, in the order of the ways. The calls are valid until the next Read.
 func (r *Reader) Read(t *trace.Trace, v *checker.Verdict, sent []nemesis.Sent) []Call {
 	r.t, r.sent, r.met = t, sent, [Ways]bool{}
 	r.ttl = float64(max(t.History.Header.TTL, 1))
@@ -285,8 +283,8 @@ func (r *Reader) next(lock *trace.LockTrace, i int) (history.Process, history.At
 	return "", ""
 }
 
-// asked reports whether a client other than the holder of g was requesting the lock in the period from begin to end. If
-// the lock has n permits, n other clients must have been requesting or holding it.
+// asked reports whether a client other than the holder of g was requesting the lock at some time between begin and end.
+// If the lock has n permits, n other clients must have been requesting or holding it.
 func (r *Reader) asked(lock *trace.LockTrace, g *trace.Grant, begin, end history.Time) bool {
 	t := r.t
 	if t.Permits() > 1 {

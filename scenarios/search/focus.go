@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// focus changes a fault so that it strikes the processes and messages that were involved when the run came closest to a
-// violation, at that time.
+// focus changes a fault so that it strikes the processes and messages involved in the close call, around the time when
+// the run came closest to a violation.
 func (v *variation) focus(f nemesis.Fault) nemesis.Fault {
 	if f.Kind == 0 {
 		return f
@@ -55,7 +55,7 @@ func (v *variation) client() sim.ProcessID {
 }
 
 // window returns the period in which a fault can make a difference. It begins when the holder calls acquire or is
-// granted the lock. It ends with the lease, or with the action of the holder that brought the run close to a violation.
+// granted the lock. It ends with the lease, or with the holder's action that brought the run close to a violation.
 func (v *variation) window() (from, to time.Duration) {
 	c := v.call
 	from, to = c.Called.Duration(), c.To.Duration()
@@ -139,7 +139,7 @@ func (v *variation) exchange(f nemesis.Fault, a, b sim.ProcessID) nemesis.Fault 
 }
 
 // mirror copies faults that involve a server on which the holder's key was lost. In each copy, a server that still has
-// the key takes the place of that server. If the plan then has too many faults, mirror removes faults that involve
+// the key replaces the server that lost it. If the plan then has too many faults, mirror removes faults that involve
 // neither server. If the plan would still have too many faults, mirror changes nothing.
 func (v *variation) mirror() {
 	if len(v.call.Gone) == 0 || len(v.call.Standing) == 0 {
@@ -210,7 +210,7 @@ func (v *variation) stale() bool {
 }
 
 // late changes a fault that affects one message so that it affects the request r or the answer to r. If the close call
-// is about late requests (see stale), the message may be delayed until a time in the period from begin to end.
+// is about late requests (see stale), the message may be delayed until some time between begin and end.
 func (v *variation) late(f nemesis.Fault, r *nemesis.Sent, begin, end time.Duration) nemesis.Fault {
 	f = r.Strike(f, v.below(2) == 0)
 	if f.By <= 0 {
@@ -228,8 +228,8 @@ func (v *variation) late(f nemesis.Fault, r *nemesis.Sent, begin, end time.Durat
 	return f
 }
 
-// The function when picks a time in the period from begin to end, or shortly before the period. It picks the time of an
-// event, a time shortly before an event, or any time.
+// when picks a time between begin and end, or shortly before that period. It picks the time of an event, a time shortly
+// before an event, or any time.
 func (v *variation) when(begin, end time.Duration) time.Duration {
 	called, granted := v.call.Called.Duration(), v.call.From.Duration()
 	switch v.below(5) {
@@ -262,8 +262,8 @@ func (v *variation) instantIn(from, to time.Duration) time.Duration {
 	return from + time.Duration(v.random.Uint64()%uint64(max(to-from, 1)))
 }
 
-// length picks the duration of a fault that begins at the given time. The fault ends around the end of the lease, well
-// after it, or near some event. ok is false if the fault should keep its duration.
+// length picks the duration of a fault that begins at the given time. The fault ends near the end of the lease, well
+// after it, or near some other event. ok is false if the fault should keep its duration.
 func (v *variation) length(at, from time.Duration) (d time.Duration, ok bool) {
 	end := at
 	switch v.below(4) {

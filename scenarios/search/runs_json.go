@@ -42,7 +42,7 @@ type groupJSON struct {
 	First    uint64 `json:"first_seed"`
 }
 
-// data returns the JSON object of the report.
+// data returns the report as a JSON object.
 func (r *RunsReport) data(title *document.Title) *runsJSON {
 	c := &r.Campaign
 	standing, open := r.Standing(r.Subject)

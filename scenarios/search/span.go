@@ -32,8 +32,7 @@ type Span struct {
 type Identity struct {
 	Text string `json:"text"` // hash of the scenario's text
 	// Behaviour is the digest of one run. It changes if the program draws plans, runs them or records events
-	// differently. In a search whose runs all have the same faults, this run also has them, so Behaviour depends on
-	// them.
+	// differently. If all runs of a search have the same faults, so does this run, and Behaviour depends on them.
 	Behaviour string `json:"behaviour"`
 }
 
@@ -108,7 +107,7 @@ func (s Span) unfinished() []string {
 }
 
 // differs returns nil if the span belongs to sc and this version of the program. Otherwise it returns an error that
-// says what differs. p is the plan whose run is used to compute the Identity of sc.
+// says what differs. p is the plan whose run determines the Identity of sc.
 func (s Span) differs(sc *scenarios.Scenario, p nemesis.Plan) error {
 	id, err := identityOf(sc, p)
 	switch {

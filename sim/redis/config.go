@@ -20,15 +20,15 @@ type Config struct {
 	// FsyncTime is the duration of one fsync. If it is zero or negative, an fsync takes no time.
 	FsyncTime time.Duration
 
-	// Version determines which commands exist, and the texts of some replies.
+	// Version determines which commands exist, and the wording of some replies.
 	Version Version
 	// NotifyKeyspaceEvents selects the key events for which the node publishes messages, in the notation of redis.conf
 	// ([store.ParseEvents]). If it is empty, there are no messages. A change made with CONFIG SET lasts until the
 	// process ends.
 	NotifyKeyspaceEvents string
 
-	// Password is the password that clients must send before any other command, with AUTH or HELLO and as the user
-	// "default" (requirepass in redis.conf). It is empty if no password is required.
+	// Password is the password of the user "default" (requirepass in redis.conf). Before any other command, clients
+	// must send it with AUTH or HELLO. It is empty if no password is required.
 	Password string
 
 	// Replicates is the name of the master if the node is a replica. It is empty for a master. The master must be a
@@ -47,7 +47,7 @@ type Config struct {
 	// SemiSyncTimeout is how long a reply is delayed before the node falls back to asynchronous replication. The node
 	// returns to semi-synchronous replication when a replica has caught up. Zero means DefaultSemiSyncTimeout.
 	SemiSyncTimeout time.Duration
-	// Group writes the records of failovers in a group. If it is nil, losses in a failover are not recorded. Group does
+	// Group records the failovers of the node's group. If it is nil, losses in a failover are not recorded. Group does
 	// not influence how the node behaves.
 	Group *Group
 	// Cluster makes the node a member of a Redis Cluster (cluster-enabled yes in redis.conf). It is nil if the node is
@@ -66,7 +66,7 @@ func VersionOf(name string) Version {
 	return Redis7
 }
 
-// AreEvents reports whether a text is a valid value of notify-keyspace-events.
+// AreEvents reports whether a string is a valid value of notify-keyspace-events.
 func AreEvents(text string) bool {
 	_, trouble := store.ParseEvents(text)
 	return trouble == ""
@@ -83,8 +83,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Version is the version of Redis whose behavior a node has. It determines which commands and options exist, and the
-// texts of some replies. The zero Version is Redis 7.0.
+// Version is the version of Redis that a node simulates. It determines which commands and options exist, and the
+// wording of some replies. The zero Version is Redis 7.0.
 type Version uint8
 
 const (

@@ -18,8 +18,8 @@
 //
 // Non-goals: commands with random replies (SPOP); commands that wait for anything but lists, replicas and fsyncs;
 // streams, several databases, eviction, users other than default, CLIENT KILL and LIST, redirection of CLIENT TRACKING,
-// and notifications of key misses. These are refused with an error that names fencepost. COMMANDS.md lists every
-// command of Redis that is simulated or refused.
+// and key-miss notifications. These are refused with an error that names fencepost. COMMANDS.md lists every command of
+// Redis that is simulated or refused.
 //
 // Known differences: a deadline of 2^63-1 ms means no deadline. Where Redis returns things in the order of a hash
 // table, the node returns them sorted or in the order of their creation. A replica also sends notifications for the
@@ -50,37 +50,37 @@
 // expired keys until their master deletes them. Semi-synchronous replication, as in Tair, delays the reply to a write
 // until one replica has the write. It falls back to asynchronous replication if the acknowledgment takes too long.
 //
-// A node that is promoted, by a Sentinel, by REPLICAOF NO ONE or by a fault, has the data that had reached it. Its old
-// master continues to serve the clients that it reaches until it is ordered to follow the new master. The old master
-// then replaces all its data: every change of master is a full resync, sent in one message. A partial resync would have
-// the same result. A node remembers its master after a restart, because Redis writes it to its configuration file.
-// Replicas of replicas are not simulated. A dead connection is noticed when the acknowledgment that is due every second
-// is missing, not after repl-timeout. A master that becomes a replica answers clients that wait for replicas with
-// -UNBLOCKED, and closes their connections. A Sentinel makes a node close the connections of all clients when it
+// A node that is promoted, by a Sentinel, by REPLICAOF NO ONE or by a fault, has only the data that had reached it. Its
+// old master continues to serve the clients that can reach it until it is ordered to follow the new master. The old
+// master then replaces all of its data: every change of master is a full resync, sent in one message. A partial resync
+// would have the same result. A node remembers its master after a restart, because Redis writes it to its configuration
+// file. Replicas of replicas are not simulated. A dead connection is noticed when one of the acknowledgments due every
+// second is missing, not after repl-timeout. A master that becomes a replica answers clients that wait for replicas
+// with -UNBLOCKED, and closes their connections. A Sentinel makes a node close the connections of all clients when it
 // changes the node's role, even when it promotes the node.
 //
 // # Cluster
 //
 // A node may be a member of a Redis Cluster ([ClusterConfig]). Members own hash slots, and redirect or refuse clients
-// that ask for a key of another slot (MOVED, ASK, CROSSSLOT, CLUSTERDOWN). They ping each other; if a majority of the
+// that ask for a key in another slot (MOVED, ASK, CROSSSLOT, CLUSTERDOWN). They ping each other; if a majority of the
 // masters has had no answer from a master for longer than the node timeout, one of its replicas is elected as in
-// cluster.c. The new master has the data that had reached it. A master that reaches only a minority stops serving after
-// the node timeout. If two masters claim a slot, the one that got the slot in the later epoch keeps it. The old master
+// cluster.c. The new master has only the data that had reached it. A master that reaches only a minority stops serving
+// after the node timeout. If two masters claim a slot, the one that got it in the later epoch keeps it. The old master
 // becomes a replica as soon as it hears of the new one, and loses the writes that only it had accepted. Connections
 // stay open.
 //
 // What a member knows about its cluster outlives its process, as nodes.conf does, regardless of what happens to the
 // member's data. Operators can move a slot (CLUSTER SETSLOT), but not its keys (MIGRATE). Members neither join nor
-// leave, and replicas do not migrate to other masters. A failover that an operator orders does not wait until the
+// leave, and replicas do not migrate to other masters. A failover ordered by an operator does not wait until the
 // replica has caught up (FORCE, TAKEOVER). Messages that clients publish reach the subscribers of all members.
 //
 // # Publish and subscribe
 //
-// A message is pushed to the clients that are subscribed when it is published. Messages are sent at the end of the turn
-// of the event loop, together with the turn's replies. They reach the subscribers of replicas in the stream of effects.
-// They are not written to the append-only file.
+// A message is pushed to the clients that are subscribed at the time. Messages are sent at the end of the turn of the
+// event loop, together with the turn's replies. They reach the subscribers of replicas in the stream of effects. They
+// are not written to the append-only file.
 //
-// Messages about keys (notify-keyspace-events) are sent in the same way, in the order in which the keys change. Each
+// Keyspace notifications (notify-keyspace-events) are sent in the same way, in the order in which the keys change. Each
 // node sends them to its own subscribers. A master reports the expiry of a key when it deletes the key; a replica
 // reports a deletion when its master's DEL arrives.
 //

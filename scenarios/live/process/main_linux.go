@@ -159,7 +159,6 @@ func (w *watch) obey(o order) {
 	w.say(r)
 }
 
-// start executes a command.
 func start(c *Command) (pid int, err error) {
 	if c.Dir != "" {
 		if _, err := os.Stat(c.Dir); err != nil {
@@ -227,8 +226,8 @@ func stopped(group int) (stopped, ended bool) {
 	return true, ended
 }
 
-// killAll kills all descendants, and repeats that until there are none. A process may start another one before it is
-// killed.
+// killAll kills all descendants until none are left. It may have to do so repeatedly, because a process may start
+// another one before it is killed.
 func (w *watch) killAll() {
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		left := descendants(os.Getpid())

@@ -142,7 +142,7 @@ func (m *member) await(ready func() bool) error {
 	return m.Daemon.Await(ready, "serves nobody", patience, 10*time.Millisecond, nil)
 }
 
-// session is the information that is needed to resume a client's session.
+// session is the information needed to resume a client's session.
 type session struct {
 	client   history.Process
 	password string

@@ -87,8 +87,8 @@ func elements(values []string) (names []string) {
 	return names
 }
 
-// Change describes effects of a command on a key: those that a comparison of the data before and after the command does
-// not show.
+// Change describes those effects of a command on a key that cannot be found by comparing the data before and after the
+// command.
 type Change struct {
 	Replaced bool     // a new key has replaced the key
 	Set      []string // members that were set, including those that existed before
@@ -167,8 +167,8 @@ func (d *Data) settleMembers(name string, k *Entry, c Change) {
 	}
 }
 
-// disown records that a member no longer has an owner. This happens when the owner deletes another field that it has
-// set and so gives up the lock.
+// disown records that a member no longer has an owner. This happens when the owner gives up the lock by deleting
+// another field that it has set.
 func (d *Data) disown(name string, k *Entry, m Member) {
 	k.members[m.Name], m.Owner = "", ""
 	d.recordMember(name, m, k, d.Attempt)
