@@ -1,16 +1,16 @@
 // Package text lays out text for a terminal: lines in columns of cells, wrapped and cut to a width, with a few styles,
 // and commands that can be pasted unchanged.
 //
-// Goals: no line is wider than the terminal, except the address of a page; no control characters are written that a
-// terminal would execute; the same text always gives the same bytes, whatever the environment variables. Non-goals:
-// asking a terminal for its width or its colors, and knowing what the text is about.
+// Goals: no line is wider than the terminal, except the address of a page; the output contains no control characters
+// from the text, because a terminal would execute them; the same text always gives the same bytes, whatever the
+// environment variables. Non-goals: asking a terminal for its width or its colors, and knowing what the text is about.
 //
 // The package github.com/clipperhouse/displaywidth decides how many cells a character takes and where text may be cut.
 // The packages charmbracelet/x/ansi and lipgloss use it, too. Package text calls it directly, because the output of
 // x/ansi depends on an environment variable (RUNEWIDTH_EASTASIAN).
 //
 // Package text itself implements wrapping, styles and columns. It does not use x/ansi for wrapping, because that
-// package breaks words at each hyphen and so would divide "client-1". For styles, four escape sequences are enough.
+// package breaks words at each hyphen and so would split "client-1". For styles, four escape sequences are enough.
 // Columns begin at fixed cells, so that two reports can be compared line by line; one cell can contain signs in several
 // styles; and columns continue next to wrapped words. A lipgloss table would need a style function for the same result,
 // and would pad each row with spaces.
@@ -22,7 +22,7 @@ import "strings"
 // same.
 type Style uint8
 
-// These are the styles of text on a terminal.
+// Styles of text on a terminal.
 const (
 	Plain Style = iota
 	Bold
@@ -31,7 +31,7 @@ const (
 	Yellow
 )
 
-// Styles lists the escapes that a text may contain on a terminal with colors.
+// Styles lists the escapes that may appear in text for a terminal with colors.
 var Styles = append(escapes[Bold:], reset)
 
 var escapes = [...]string{Bold: "\x1b[1m", Red: "\x1b[1;31m", Green: "\x1b[32m", Yellow: "\x1b[33m"}

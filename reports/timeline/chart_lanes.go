@@ -56,7 +56,7 @@ func (c *chart) faultLanes(y int) int {
 	return y + height
 }
 
-// label writes a text for a time span. The text stays inside the plot as long as the span is in view.
+// label writes a label for a time span. The label stays inside the plot as long as the span is in view.
 func (c *chart) label(class string, from, to history.Time, y int, text string) {
 	x := min(c.x(max(from, c.from))+6, float64(c.Right)-labelWidth(text)-4)
 	c.Shapes = append(c.Shapes, shape{Kind: "label", Class: class, A: int64(max(from, c.from)), B: int64(min(to, c.to)),
@@ -188,8 +188,8 @@ func (c *chart) past(lane *clientLane, from, to history.Time, y int) {
 		lane.Process, c.lanes.instant(from), c.lanes.instant(to), text.Lasting(to-from)))
 }
 
-// clashes shades the time in which two sections of one lock are open, unless both are shared. For a semaphore, it
-// shades the time in which more sections are open than there are permits.
+// clashes shades the time during which two sections of one lock are open, unless both are shared. For a semaphore, it
+// shades the time during which more sections are open than there are permits.
 func (c *chart) clashes(y, height int) {
 	var all []*section
 	for _, i := range c.clients {
@@ -219,8 +219,8 @@ func (c *chart) clashes(y, height int) {
 	c.Shapes = append(shades, c.Shapes...) // draw the shades behind everything else
 }
 
-// meeting is the overlap of a section with earlier sections during which it should not have begun. who describes these
-// sections in words.
+// meeting is a period at the start of a section during which earlier sections are still open, although they should not
+// be. who describes these sections in words.
 type meeting struct {
 	until history.Time
 	who   string

@@ -11,7 +11,7 @@ import (
 // Mismatch is a difference between the outcome of a run and what the scenario expects.
 type Mismatch struct {
 	Name string // the law or metric
-	// the expected outcome in the words of the scenario file; "not violated" for a law that the file does not name
+	// the expected outcome, as in a scenario file; "not violated" for a law that the file does not name
 	Want string
 	Got  string // the actual outcome in the words of the scenario file
 }
@@ -23,9 +23,9 @@ func (m Mismatch) String() string {
 
 // Match compares the outcome of a run with what the scenario expects.
 //
-// A law that the scenario does not name must not be violated, except for causes that the promise excuses. A law that
-// the scenario names must have the expected outcome, unless any outcome is accepted. If a law is expected to be
-// violated with one cause, violations with other causes are accepted as well.
+// A law that the scenario does not name must not be violated, unless the promise excuses the cause. A law that the
+// scenario names must have the expected outcome, unless any outcome is accepted. If a law is expected to be violated
+// with one cause, violations with other causes are accepted as well.
 //
 // undecided reports that a named law could not be fully judged. That is not a mismatch. A cause that the servers did
 // not record is not a mismatch either. The mismatches of laws come first, in the order of checker.Laws, and then those
@@ -81,7 +81,7 @@ func (e Law) String() string {
 	return e.Outcome.String() + " by " + e.Cause.String()
 }
 
-// outcome returns the outcome of a finding and its first cause, as a scenario file would write them.
+// outcome returns the outcome of a finding and its first cause, in the notation of scenario files.
 func outcome(got *checker.Finding) string {
 	return Law{Outcome: got.Outcome, Cause: got.Cause}.String()
 }

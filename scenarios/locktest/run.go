@@ -86,7 +86,7 @@ func examine(t *testing.T, c Config) *parent {
 	return p
 }
 
-// reportMissed fails the test if a fault in the plan of every run names a message that was never sent in any run.
+// reportMissed fails the test if every run's plan has a fault that names a message, and no run sent that message.
 func (p *parent) reportMissed() {
 	missed := map[string]int{}
 	for _, r := range p.runs {
@@ -306,8 +306,8 @@ type parent struct {
 	memory   int64           // peak memory of these processes, in bytes
 }
 
-// group contains the runs with the same kind of violation. Runs in which a lock could have kept the law and runs in
-// which no lock could have kept it belong to different groups.
+// group contains the runs with the same kind of violation. Violations that no lock could have avoided form groups of
+// their own.
 type group struct {
 	broken
 	first ran
@@ -333,7 +333,7 @@ func (p *parent) groups() (all []group) {
 	return all
 }
 
-// cutDown describes, for each result of shrinking, how small the shrunk run is.
+// cutDown says, for each way in which shrinking can end, how small the shrunk run is.
 var cutDown = [...]string{campaign.Complete: "minimal", campaign.OutOfRuns: "out of runs",
 	campaign.OutOfTime:   "out of time",
 	campaign.Interrupted: "interrupted"}
@@ -395,12 +395,11 @@ func save(folder string, files map[string]string) error {
 	return errors.Join(err, to.Close())
 }
 
-// timeUp is the reason that is reported if the time limit set by -timeout ended the work early.
+// timeUp is the reason reported if the time limit set by -timeout ended the work early.
 const timeUp = "the time limit set by -timeout was reached"
 
-// onceMore makes a worker repeat a run that was already performed once, as part of task k. It calls handle for each
-// report of the worker; handle returns true if the report contains the result. If no report contains it, onceMore
-// returns the reason.
+// onceMore makes a worker run the seed of r once more, as part of task k. It calls handle for each report of the
+// worker. handle returns true if the report contains the result. If no report contains it, onceMore returns the reason.
 func (p *parent) onceMore(r ran, k task, handle func(report) bool) (why string) {
 	k.Test, k.Call, k.Seeds = p.t.Name(), p.call, []uint64{r.Seed}
 	if r.Plan != "" {

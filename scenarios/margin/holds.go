@@ -5,7 +5,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// hold is one key of one attempt, from the time at which it was set until it is gone. unit is the server or group
+// hold is one key of one attempt, from the time at which it was set until it disappears. unit is the server or group
 // (named by its first member) that grants the lock with this key. by is the attempt that removed the key, if that is
 // known.
 type hold struct {
@@ -130,8 +130,8 @@ func wayOf(why history.Why) Way {
 	return Expires
 }
 
-// add appends a new hold for an event in which a key was set, and links it to the attempt's other holds. It returns the
-// hold's index.
+// add appends a new hold for an event that set a key, and links it to the attempt's other holds. It returns the hold's
+// index.
 func (r *Reader) add(e *history.Event) int32 {
 	n, due := int32(len(r.holds)), e.Until
 	if r.t.History.Header.Service.Kind().Unrecorded {

@@ -114,8 +114,8 @@ func (r *Report) pages() (all []document.Attached) {
 	return all
 }
 
-// size returns a text such as "1,000 random plans from 1". It consists of the number of seeds that were run, the given
-// noun, the first seed, and the shard if there is one.
+// size returns a phrase such as "1,000 random plans from 1". It consists of the number of seeds that were run, the
+// given noun, the first seed, and the shard if there is one.
 func (s *Span) size(of string) string {
 	size := fmt.Sprintf("%s from %d", text.CountGrouped(s.Done(), of), s.own().First)
 	if s.Shard != Whole {
@@ -168,7 +168,7 @@ func share(f campaign.Fault) string {
 	return strconv.Itoa(100*f.Met/f.Drawn) + " %"
 }
 
-// metColumn is the column with the number of faults that struck while they could have an effect.
+// metColumn is the column with the number of faults that struck while they could matter.
 var metColumn = document.Column{Title: "while held or requested", Tip: "struck " + campaign.WhileHeld}
 
 // faultTable shows how many faults of each kind were drawn and how many of them struck.
@@ -270,8 +270,8 @@ func (r *Report) suite() document.Suite {
 		s.Cases = append(s.Cases, c)
 	}
 	s.Cases = append(s.Cases, document.OpenCases(r.Scenario, open)...)
-	// All seeds were run. Therefore, only the shrinking of findings about laws that the scenario does not promise can
-	// have been interrupted.
+	// If the exploration passed, all seeds were run, and only the shrinking of findings about unpromised laws can have
+	// been interrupted.
 	if standing != document.Passed {
 		s.Cases = append(s.Cases, document.InterruptedCases(r.Scenario, r.Interrupted)...)
 	}

@@ -47,7 +47,7 @@ func (r *Repeated) Given() ([]nemesis.Fault, error) {
 	return faults, nil
 }
 
-// repeater returns a function that runs a range of seeds of s with the faults of r. Each worker has one. The function
+// repeater returns a function that runs a range of seeds of s with r's faults, for use by one worker. The function
 // stops when ctx is done.
 func (r *Result) repeater(ctx context.Context, s *scenarios.Scenario) (func(Range) (*Result, error), error) {
 	faults, err := r.Given()

@@ -1,9 +1,9 @@
 // Package http1 implements the parts of HTTP/1.1 that affect the replies of simulated servers. Clients that run outside
 // the simulation connect through a [Front]. Modeled clients send the same requests ([Request.Args]).
 //
-// Goals: the bytes that clients write are split into requests in the same way as the server of net/http splits them.
-// The length of a body may be given by Content-Length, or the body may be sent in chunks. A connection carries one
-// request after another.
+// Goals: the bytes that clients write are split into requests in the same way as by net/http's server. The length of a
+// body may be given by Content-Length, or the body may be sent in chunks. A connection carries one request after
+// another.
 //
 // Non-goals: HTTP/2, TLS, compression, "Expect: 100-continue", and chunked replies to modeled clients.
 package http1
@@ -69,8 +69,8 @@ type wire struct {
 	over   bool
 }
 
-// Written handles bytes from the client. Bytes that are not HTTP/1.1 get the reply of net/http's server, and the
-// connection is closed.
+// Written handles bytes from the client. If they are not HTTP/1.1, it replies as net/http's server does, and closes the
+// connection.
 func (w *wire) Written(l sim.Line, b []byte) error {
 	if w.over {
 		return nil

@@ -1,8 +1,5 @@
 package redis
 
-// This file simulates Redis Sentinel as a server process. A Sentinel monitors the masters of groups, promotes a replica
-// when a master is down, and tells clients which node is the master. The only messages that it sends to nodes are
-// pings, requests for INFO, and orders to follow a master.
 
 import (
 	"slices"
@@ -80,7 +77,8 @@ func (c SentinelConfig) withDefaults() SentinelConfig {
 }
 
 // Sentinel monitors the masters of groups, promotes a replica when a master is down, and tells clients which node is
-// the master. It implements [sim.Peer].
+// the master. It implements [sim.Peer]. The only messages that it sends to nodes are pings, requests for INFO, and
+// orders to follow a master.
 //
 // It checks its nodes every 52 to 100 ms, and performs one step of a failover in each check, as Redis's Sentinel does
 // (sentinel.c): it finds that the master is down, chooses a replica, orders it to become master, waits until the
@@ -92,11 +90,11 @@ func (c SentinelConfig) withDefaults() SentinelConfig {
 // new" for each switch.
 //
 // It represents a quorum of Sentinels that agree immediately. Their votes and elections are not modeled, and neither is
-// a minority that is cut off together with a master. So it may promote a replica although other Sentinels would still
-// reach the master, like a single Sentinel with a quorum of one. It learns from the master how long a replica has been
+// a minority that is cut off together with a master. So, like a single Sentinel with a quorum of one, it may promote a
+// replica although other Sentinels could still reach the master. It learns from the master how long a replica has been
 // without its master. If only the link to the replica is cut, the link counts as up. A deposed master is made a replica
-// once it has been reachable for ReconfigureAfter, while a real Sentinel waits for its next INFO, every 10 s. Partial
-// resynchronization is not modeled: every change of master is a full resync, with the same result.
+// once it has been reachable for ReconfigureAfter, while a real Sentinel waits for its next INFO, which it sends every
+// 10 s. Partial resynchronization is not modeled: every change of master is a full resync, with the same result.
 type Sentinel struct {
 	cfg         SentinelConfig
 	host        sim.Host // nil while the process is down
@@ -149,13 +147,13 @@ type watched struct {
 	info     time.Duration // when the node last answered an INFO
 	asked    time.Duration // when an INFO was last sent to the node
 	last     pong          // the node's latest answer to INFO
-	// linkDown is how long the node's link to the master had been down when the master last answered.
+	// linkDown is how long the node had been disconnected from the master when the master last answered.
 	linkDown   time.Duration
 	wrong      bool // the node is up and reports that it follows the wrong master, or none
 	wrongSince time.Duration
 
-	// The fields below are used in a failover. sentAfter and sentAt record whether and when the node was ordered to
-	// follow the new master. follows is true if the node follows the new master, or if the Sentinel no longer waits for
+	// The fields below are used in a failover. sentAfter reports whether the node was ordered to follow the new master,
+	// and sentAt is when. follows is true if the node follows the new master, or if the Sentinel no longer waits for
 	// the node to do so.
 	sentAfter bool
 	sentAt    time.Duration
@@ -175,7 +173,7 @@ func NewSentinel(cfg SentinelConfig) *Sentinel {
 	return s
 }
 
-// reset puts s into the state of a new Sentinel, for the next run.
+// reset resets s for the next run. Afterwards, s is like a new Sentinel.
 func (s *Sentinel) reset(cfg SentinelConfig) {
 	*s = Sentinel{cfg: cfg.withDefaults()}
 	for _, names := range cfg.Groups {
@@ -257,7 +255,7 @@ type (
 	order struct{ Master sim.ProcessID }
 	// pong is the answer to a probe. Info is true if the probe was an INFO. Master is the node that the sender follows;
 	// it is empty for a master. Linked is true if the sender is in sync with its master. Offset is the sender's
-	// replication offset, in effects. Silent lists the replicas from which a master has not heard for longer than
+	// replication offset, in effects. Silent lists the replicas that a master has not heard from for longer than
 	// replTimeout.
 	pong struct {
 		Info   bool
@@ -273,7 +271,7 @@ type (
 	}
 )
 
-// Phases of the messages between a node and the Sentinel. The random delays of messages depend on them.
+// Phases of the messages between a node and the Sentinel. The random delay of a message depends on its phase.
 const (
 	phasePing  = "ping"
 	phaseInfo  = "info"
@@ -281,7 +279,7 @@ const (
 	phasePong  = "pong"
 )
 
-// pong answers a probe, which is a PING or an INFO of the Sentinel.
+// pong answers a probe, which is a PING or an INFO from the Sentinel.
 func (n *Node) pong(to sim.ProcessID, of probe) {
 	n.repl.observer = to
 	p := pong{Info: of.Info, Master: n.repl.master, Linked: n.repl.linked, Offset: n.repl.end()}

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// As in the kernel, a periodic timer is not restarted until the process has noticed that the timer expired. For a
+// As in the kernel, a periodic timer is not restarted until the process has been told that the timer expired. For a
 // timerfd, this is when the process reads the descriptor. For a timer that was created with timer_create, it is when
 // the timer's signal is delivered.
 
@@ -143,8 +143,8 @@ func (x *timer) setting() []byte {
 	return append(seconds(x.interval, 1), seconds(left, 1)...)
 }
 
-// reading returns the current time as a value that can be compared with x.at: the time on the wall clock or, if x.wall
-// is false, the time by which the process's clock has advanced.
+// reading returns the current time on the scale of x.at. It is the time on the wall clock or, if x.wall is false, how
+// far the process's clock has advanced.
 func (x *countdown) reading() int64 {
 	if x.wall {
 		return x.p.clock.realtime(x.p.m.now)

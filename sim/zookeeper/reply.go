@@ -24,7 +24,7 @@ func creates(op jute.Op) bool {
 	return op == jute.Create || op == jute.Create2 || op == jute.CreateContainer || op == jute.CreateTTL
 }
 
-// moved reports whether the body of a reply says that the session was moved to another connection. ZooKeeper never
+// moved reports whether the body of a reply says that the session has moved to another connection. ZooKeeper never
 // sends such a reply: it closes the connection instead.
 func (c *connection) moved(body []byte) bool {
 	return c.op != jute.CreateSession && (&jute.Fields{Rest: body}).Int() == jute.SessionMoved
