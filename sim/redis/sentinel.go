@@ -1,6 +1,5 @@
 package redis
 
-
 import (
 	"slices"
 	"time"
