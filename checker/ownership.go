@@ -18,26 +18,26 @@ func init() {
 }
 
 // ownership checks that only a lock's owner or its expiry removes or extends the lock. The owner is an attempt, not a
-// client: if a release of an old attempt arrives late, it counts as the release of another owner. Setting a key over a
-// live one removes the live one. A flush removes keys without checking who owns them.
+// client: a late release by an old attempt counts as a release by another owner. Setting a key over a live one removes
+// the live one. A flush removes keys without checking who owns them.
 //
 // A key may remain after its owner's hold has ended. A release may write into the key that the lock is free, or leave
-// the removal of the key to another process. A key without expiry remains when its holder has crashed. Another client
-// that finds such a key may change it if it checks in the same step that the hold has ended. The same applies if a
-// fault has set the server's clock ahead, so that the lease has ended according to this clock: a key with an expiry
-// would expire early in that case, too. A client that sets a key over that of another client must check what the other
-// key contains. SET XX only checks that a key exists, not whose it is.
+// the removal of the key to another process. A key without expiry remains if its holder crashes. Another client that
+// finds such a key may change it if it checks in the same step that the hold has ended. The same applies if a fault has
+// set the server's clock ahead, so that the lease has ended according to this clock: a key with an expiry would expire
+// early in that case, too. A client that sets a key over that of another client must check what the other key contains.
+// SET XX only checks that a key exists, not whose it is.
 //
 // Clients that hold one key together, such as the readers of a read-write lock, share its expiry. Each of them may
-// change the expiry, but must not shorten the hold of another client. If that client has shortened its own hold before,
-// only the shortened hold is protected.
+// change the expiry, but must not shorten the hold of another client. If that client has already shortened its own
+// hold, only the shortened hold is protected.
 //
 // A key that means that the lock is free belongs to nobody, whoever set it. It is a token that a release returns, or
 // that the first client creates before it requests the lock like all other clients. Any client that requests the lock
 // may take it.
 //
 // The law needs records of keys that were deleted, overwritten or extended. A record that does not name both attempts
-// cannot be judged. If servers do not record why keys disappeared, the law cannot be known to hold.
+// cannot be judged. If servers do not record why keys disappeared, it is unknown whether the law holds.
 func (t *judge) ownership(f *Finding) {
 	judged, over, offered, spared := 0, false, false, false
 	var harmless []trace.Change
@@ -109,7 +109,7 @@ func (t *judge) ownerSince(at int, owner history.Attempt) int {
 	return -1
 }
 
-// unexplained reports whether a record of a lock's key does not say why the key disappeared.
+// unexplained reports whether an event says that a lock's key disappeared, but not why.
 func (t *judge) unexplained(at int32) bool {
 	e := &t.History.Events[at]
 	_, isLock := t.LockNumber[e.Lock]
@@ -176,9 +176,9 @@ func (t *judge) extending(a history.Attempt, lock history.Lock, at int) bool {
 	})
 }
 
-// comparison explains why the server changed another attempt's key at a position, if the reason is known. It uses what
-// the request checked or, if that is not recorded, the safety measures (history.Measure) that the users of the lock are
-// known to apply.
+// comparison explains why the server changed another attempt's key in the event at index at, if the reason is known. It
+// uses what the request checked or, if that is not recorded, the safety measures (history.Measure) that the users of
+// the lock are known to apply.
 func (t *judge) comparison(c Cause, at int) string {
 	h, e := &t.History.Header, &t.History.Events[at]
 	emptied := t.lastSuspect(at, func(f *trace.Fault) bool { return f.Loses == history.LosesEverything })
@@ -203,8 +203,8 @@ func (t *judge) comparison(c Cause, at int) string {
 	return t.measured(c, e)
 }
 
-// measured explains a change of a key by the safety measures (history.Measure) that the users of the lock are known to
-// apply, since the history does not record what the request checked.
+// measured explains a change of a key if the history does not record what the request checked. It uses the safety
+// measures (history.Measure) that the users of the lock are known to apply.
 func (t *judge) measured(c Cause, e *history.Event) string {
 	h := &t.History.Header
 	kind, measure := h.Service.Kind(), history.OwnerCheck

@@ -81,7 +81,7 @@ func (t *judge) standing(lock int32, at int) (keys standingKeys) {
 	})
 }
 
-// firstSince returns the position since which a key has been the first key of its lock. The key must have been present
+// firstSince returns the position at which a key became the first key of its lock. The key must have been present
 // before the given position.
 func (t *judge) firstSince(lock int32, k *standingKey, at int) int {
 	var keys standingKeys
@@ -135,16 +135,16 @@ type abandonedKey struct {
 	left   int // position at which its client was done with the attempt; Open if the client is still waiting for it
 }
 
-// abandoned finds, among the keys that exist at the moment given by now, the first one that nobody is going to release.
-// There are two cases:
+// abandoned finds, among the keys that exist at the moment now, the first one that nobody is going to release. There
+// are two cases:
 //
-//   - Its client had given up the attempt or had left the section. The key never expires, or was still being extended,
-//     or remains because of its client's session.
-//   - Its client is still waiting for the lock, because an earlier try of the client set the key or because, in a
-//     queue, the client does not notice that it is first.
+//  - Its client had given up the attempt or had left the section. The key never expires, or was still being extended,
+//    or remains because of its client's session.
+//  - Its client is still waiting for the lock, because an earlier try of the client set the key or because, in a
+//    queue, the client does not notice that it is first.
 //
-// A key that can expire must have been there for longer than a TTL. The abandoned keys must be on so many servers that
-// no quorum is left.
+// A key that can expire must have been there for longer than a TTL. The servers without abandoned keys must be too few
+// for a quorum.
 func (t *judge) abandoned(lock int32, keys standingKeys, now moment) (found *abandonedKey) {
 	var blocked []history.Process
 	for n := range t.blocking(keys) {
@@ -179,7 +179,7 @@ func (t *judge) units() (all []history.Process) {
 }
 
 // abandonedKey reports whether keys[n] is abandoned, that is, whether nobody is going to release it. If so, x describes
-// the key. The argument keys contains the keys that exist at the moment given by now.
+// the key. keys are the keys that exist at the moment now.
 func (t *judge) abandonedKey(lock int32, keys standingKeys, n int, now moment) (x abandonedKey, is bool) {
 	k := &keys[n]
 	x = abandonedKey{standingKey: k, client: t.ProcessOf(k.of), left: t.doneWith(lock, k.of, k.set)}
@@ -226,9 +226,9 @@ func (t *judge) isSilent(client history.Process, now history.Time) bool {
 	return known && now-last > h.TTL
 }
 
-// lastAsked returns the time at which the last request of a client for a lock reached a server, up to the given time.
-// It returns 0 if no request did. The header contains only the time at which the client's very last request arrived,
-// and the longest gap between two of its requests. If this is not enough to tell, known is false.
+// lastAsked returns the time at which a client's last request for a lock before the given time reached a server. It
+// returns 0 if no request did. The header contains only the time at which the client's very last request arrived, and
+// the longest gap between two of its requests. If this is not enough to tell, known is false.
 func (t *judge) lastAsked(client history.Process, by history.Time) (last history.Time, known bool) {
 	h := &t.History.Header
 	last, known = h.Asked[client]
@@ -308,8 +308,8 @@ func (t *judge) abandonedStory(lock int32, x *abandonedKey, now moment) string {
 }
 
 // abandoning finds the latest fault that affected a key's server, or the link between that server and the key's client.
-// The fault must have been active when the key was set, or have struck later, before the given position and before the
-// client did anything else.
+// The fault must have been active when the key was set, or have struck later, but before the client's next event and
+// before the given position.
 func (t *judge) abandoning(x *abandonedKey, at int) *trace.Fault {
 	e, next := &t.History.Events[x.set], x.set+1
 	for next < at && t.History.Events[next].Process != x.client {

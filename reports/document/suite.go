@@ -34,7 +34,7 @@ type Case struct {
 	Story   string // what happened, in several lines; may be empty
 }
 
-// summary returns the verdict, the headline and the note of the suite as one text.
+// summary returns the suite's verdict, headline and note as one string.
 func (s *Suite) summary() string {
 	if s.Verdict == "" || s.Headline == "" {
 		return s.Verdict + s.Headline
@@ -74,8 +74,8 @@ type junitNote struct {
 	Text    string `xml:",chardata"`
 }
 
-// JUnit returns the suite in the XML that CI systems read, the format of Jenkins' junit-10.xsd. In it, an undecided
-// case is an error, and a case that was not checked is skipped. Times are in seconds.
+// JUnit returns the suite as XML for CI systems, in the format of Jenkins' junit-10.xsd. In it, an undecided case is an
+// error, and a case that was not checked is skipped. Times are in seconds.
 func JUnit(s Suite) ([]byte, error) {
 	out := junitSuite{Name: forXML(s.Name), Tests: len(s.Cases), Time: inSeconds(s.Took),
 		Output: forXML(s.summary())}
@@ -216,8 +216,8 @@ func OpenCases(group string, reasons []string) (cases []Case) {
 	return cases
 }
 
-// InterruptedCases returns one undecided case if the work was interrupted, so that a CI system shows this. Otherwise,
-// it returns nil.
+// InterruptedCases returns one undecided case if the work was interrupted, so that CI systems show the interruption.
+// Otherwise, it returns nil.
 func InterruptedCases(group string, interrupted bool) []Case {
 	if !interrupted {
 		return nil

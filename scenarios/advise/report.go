@@ -181,8 +181,8 @@ func (a *Report) advice() string {
 	return fmt.Sprintf("No change and no pair keeps every promise. The closest is: %s. %s", change, a.nearest(best))
 }
 
-// untried says what was not tried because of an interruption or the end of the budget. It is empty if everything was
-// tried.
+// untried says what was not tried because the work was interrupted or the budget was used up. It is empty if everything
+// was tried.
 func (a *Report) untried() string {
 	var left []string
 	if n := a.Seeds - a.Explored; !a.Own && n > 0 {
@@ -286,7 +286,7 @@ func (a *Report) trialsOf(t *Tried) string {
 func (a *Report) withoutFaults() bool { return a.Own && len(a.Scenario.Faults) == 0 }
 
 // brokenBy returns the promises that t.Known says are broken. It considers only the breaches for which selects returns
-// true. It also describes the numbers of runs: "2,120 runs, 312 break mutual-exclusion".
+// true. counts says in how many runs each was broken: "2,120 runs, 312 break mutual-exclusion".
 func (a *Report) brokenBy(t *Tried, selects func(Breach) bool) (laws []string, counts string) {
 	var each []string
 	for _, l := range a.Promised {
@@ -366,7 +366,7 @@ func (a *Report) breaches() document.Table {
 	return t
 }
 
-// changes returns the table of the first changes that mend a law. Its first row is the unchanged lock.
+// changes returns the table of the first changes that fix a law. Its first row is the unchanged lock.
 func (a *Report) changes() []document.Block {
 	t := document.Table{Heading: "change"}
 	for _, l := range a.Broken {
@@ -449,7 +449,7 @@ func (a *Report) trials() (all document.Facts) {
 	return all
 }
 
-// marked describes the runs in which a law must hold for a change to count as a fix of this law.
+// marked describes the runs in which a law must hold for a change to count as a fix for this law.
 func (a *Report) marked() string {
 	words := "in " + text.Count(a.Base.Given.Runs, "run") + " under these faults" + a.elsewhereWords() +
 		", and under new faults of the same kinds"
@@ -464,8 +464,8 @@ func (a *Report) marked() string {
 	return words
 }
 
-// natures explains why no lock can keep some promises. These are promises that no change keeps, and promises that the
-// best change breaks. It states each reason once.
+// natures explains why no lock can keep some promises: those that no change keeps, and those that the best change
+// breaks. It states each reason once.
 func (a *Report) natures() (list []string) {
 	add := func(l checker.Law, why string) {
 		if text := fmt.Sprintf("%s: %s.", l, why); why != "" && !slices.Contains(list, text) {

@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// variation draws plans that resemble a given plan. Their faults are longer or shorter, strike earlier or later, at
-// other points or on other processes. There may also be one fault fewer, or up to two more. A change that helps only
-// against the exact faults of the given plan does not survive these plans.
+// variation draws plans that resemble a given plan. Their faults are longer or shorter, strike earlier or later, strike
+// at other points, or affect other processes. There may also be one fault fewer, or up to two more. A change that helps
+// only against the exact faults of the given plan does not survive these plans.
 type variation struct {
 	of    []nemesis.Plan // the given plan; for a changed lock, also its translations to other servers
 	known nemesis.Names
@@ -22,10 +22,10 @@ type variation struct {
 }
 
 // plan returns the ith variation, counted from 0, with a seed. The first len(sim.Points) variations change when each
-// fault strikes. A fault that strikes at a point of the lock's life moves to each such point. A fault that strikes at a
-// time strikes a little later, since the lock may have become slower. A fault that strikes with a message moves to a
-// later message. The next len(lengths) variations change the durations, but not when the faults strike. All others are
-// drawn at random.
+// fault strikes. A fault that strikes at a point of the lock's life strikes at the ith point instead. A fault that
+// strikes at a given time strikes a little later, since the lock may have become slower. A fault that strikes with a
+// message strikes with a later message. The next len(lengths) variations change how long the faults last, but not when
+// they strike. All further variations are drawn at random.
 func (v *variation) plan(i int, seed uint64) nemesis.Plan {
 	p := v.of[0]
 	p.Seed, p.Faults = seed, slices.Clone(p.Faults)
@@ -136,8 +136,8 @@ func scaled(d time.Duration, below func(int) int, grow float64) time.Duration {
 	return time.Millisecond
 }
 
-// turned returns another process of the same kind: the one that comes turn places later in the list of these processes,
-// where the first process follows the last. A replica is replaced by a replica of another master.
+// turned returns another process of the same kind: the one that is turn places further on in the list of these
+// processes, which wraps around. A replica is replaced by a replica of another master.
 func (v *variation) turned(id sim.ProcessID, turn int) sim.ProcessID {
 	masters := slices.DeleteFunc(v.known.Servers(), func(p sim.ProcessID) bool {
 		return strings.Contains(string(p), "replica")

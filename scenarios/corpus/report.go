@@ -50,9 +50,9 @@ func (m MutantResult) searched() bool {
 		estimated(m.Unaimed).Searches == len(m.Unaimed)
 }
 
-// runs returns the number of runs per catch: the number of runs of the mutant's searches, divided by the number of
-// searches that caught it. It ignores the searches whose faults are drawn entirely at random. If no search caught the
-// mutant, runs returns the number of runs.
+// runs returns the number of runs per catch: the total number of runs of the mutant's searches, divided by the number
+// of searches that caught it. It ignores the searches whose faults are drawn entirely at random. If no search caught
+// the mutant, the result is the total.
 func (m MutantResult) runs() int {
 	e := estimated(m.Searches)
 	return int(math.Round(float64(e.Runs) / float64(max(e.Caught, 1))))
@@ -241,7 +241,7 @@ func (c *Corpus) columns() []document.Column {
 	return append(all, document.Column{Title: "seconds"}, document.Column{Title: "found", Words: true})
 }
 
-// numbers returns the cells of a mutant's row that show how soon it is caught.
+// numbers returns the cells of a mutant's row that show how many runs it takes to catch the mutant.
 func (c *Corpus) numbers(m *MutantResult) []string {
 	all := []string{text.Grouped(m.runs())}
 	e, u := estimated(m.Searches), estimated(m.Unaimed)
@@ -262,8 +262,8 @@ func ratio(a, b float64) string {
 	return "–"
 }
 
-// totals compares the number of runs of all searches with the number of runs of the same searches if their faults are
-// drawn entirely at random.
+// totals compares the total number of runs of all searches with the total of the same searches with faults drawn
+// entirely at random.
 func (c *Corpus) totals() document.Facts {
 	var e, u estimate
 	worst, name := 0.0, ""

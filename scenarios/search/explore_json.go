@@ -80,7 +80,7 @@ type unrepeatedJSON struct {
 	Why   string      `json:"why"`
 }
 
-// data returns the JSON object of the report.
+// data returns the report as a JSON object.
 func (r *Report) data() *exploreJSON {
 	standing, open := r.Standing(r.Subject)
 	d := &exploreJSON{Scenario: r.Scenario, From: r.From, Seeds: r.Seeds, Runs: r.Done(),

@@ -47,7 +47,7 @@ func (v *Verification) read(name string, spec func(any) error) (*stage, error) {
 	return st, nil
 }
 
-// fits reports whether g can be a result of v, i.e. whether the laws and the assignments of delays of g are those of v.
+// fits reports whether g can be a result of v, that is, whether its laws and assignments of delays are those of v.
 func (v *Verification) fits(_ int, g *growth) bool {
 	same := func(l campaign.Law, law checker.Law) bool { return l.Law == law }
 	return g != nil && slices.EqualFunc(g.Laws, v.Scenario.Promise.Laws, same) &&

@@ -9,9 +9,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// A Task is one of several concurrent activities of a guest, which share the guest's memory and connections. Everything
-// that a call made through a Task writes to a connection belongs to the task's attempt. This includes what is written
-// by goroutines that the call has started, except those started inside [ForAllTasks].
+// A Task is one of several concurrent activities of a guest, which share the guest's memory and connections. If a call
+// is made through a Task, everything that the call writes to a connection belongs to the task's attempt. This includes
+// what is written by goroutines that the call has started, except those started inside [ForAllTasks].
 //
 // Calls are told apart by profiler labels, which a goroutine inherits from the goroutine that started it. Code that
 // sets profiler labels itself belongs to no task until it resets them.

@@ -41,11 +41,11 @@ type callCount struct {
 	made  int   // within this period
 }
 
-// Nothing slows down a program that makes system calls in a loop without ever waiting, because only its calls take
-// virtual time. On a host, the code between two calls takes time, too. Therefore, if a program makes more than mostFast
-// calls within countPeriod, each further one takes slowTick. A program that has made mostCalls calls would keep the
-// host busy for minutes if it went on like this, so only laterFast calls within a period are fast from then on, and
-// each further one takes laterTick. All times are in ns.
+// On a host, the code between two system calls takes time. Here, only the calls take virtual time, so nothing would
+// slow down a program that makes calls in a loop without ever waiting. Therefore, once a program has made mostFast
+// calls within countPeriod, each further call takes slowTick. A program that has made mostCalls calls would keep the
+// host busy for minutes if it continued like this. So from then on, only laterFast calls within a period are fast, and
+// each further call takes laterTick. All times are in ns.
 const (
 	countPeriod = 10_000_000_000
 	mostFast    = 50_000
@@ -185,7 +185,7 @@ func (t *thread) copies(flags uint64) (pid int, err error) {
 	return pid, nil
 }
 
-// child adds to the family a process that p has started. pid is the new process's ID on the host.
+// child adds a process that p has started to the family. pid is the new process's ID on the host.
 func (p *Process) child(pid int) *Process {
 	p.started++
 	p.lastID++
@@ -199,7 +199,7 @@ func (p *Process) child(pid int) *Process {
 	return c
 }
 
-// returnsMemory resumes the thread that called vfork and has lent its memory to the process since then.
+// returnsMemory resumes the thread that called vfork. Since that call, the process has used the thread's memory.
 func (p *Process) returnsMemory() {
 	if t := p.lender; t != nil && !t.p.ended {
 		t.blocked.ready(false)

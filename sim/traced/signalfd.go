@@ -66,7 +66,7 @@ func (p *Process) signalFileOf(mode uint32, inode uint64) *signalFile {
 	return nil
 }
 
-// marksFiles makes each signalfd readable if the thread has a pending signal for it, and otherwise not readable.
+// marksFiles makes each signalfd readable if the thread has a pending signal for it, and unreadable otherwise.
 func (t *thread) marksFiles() {
 	if len(t.p.signalFiles) == 0 || t.p.ended {
 		return

@@ -15,8 +15,8 @@ import (
 )
 
 // When a process is forked, the kernel copies only one thread. So a new copy of a checkpoint executes system calls that
-// create the other threads. At a checkpoint, each thread has stopped at the entry of a system call. The copy of the
-// thread makes this call again.
+// create the other threads. At a checkpoint, each thread has stopped on entry to a system call. The copy of the thread
+// makes this call again.
 
 // saved is a thread of a process at its checkpoint.
 type saved struct {
@@ -77,7 +77,7 @@ func (t *thread) signalStack() ([]byte, error) {
 }
 
 // asks makes a stopped thread execute an extra system call, and returns the result of this call. The thread must have
-// stopped at the entry of another system call, which it makes afterward.
+// stopped on entry to another system call, and makes that call afterward.
 func (t *thread) asks(nr uint64, args ...uint64) (result int64, err error) {
 	entry := t.regs
 	r := entry
@@ -121,8 +121,8 @@ func (p *Process) allowsCopying() error {
 	return nil
 }
 
-// repeating returns the registers that make a thread repeat a system call. entry contains the thread's registers at the
-// entry of the call.
+// repeating returns the registers that make a thread repeat a system call. entry contains the thread's registers on
+// entry to the call.
 func repeating(entry unix.PtraceRegs) *unix.PtraceRegs {
 	entry.Rip -= 2
 	entry.Rax, entry.Orig_rax = entry.Orig_rax, ^uint64(0)

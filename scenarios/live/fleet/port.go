@@ -6,15 +6,15 @@ import (
 	"net"
 )
 
-// These are the limits of a range of ports that operating systems do not use for outgoing connections. Therefore no
-// outgoing connection can take the port of a server while the server restarts.
+// Operating systems do not use the ports in this range for outgoing connections. Therefore, no outgoing connection can
+// take a server's port while the server restarts.
 const (
 	firstPort = 20_000
 	lastPort  = 32_000
 )
 
-// FreePort returns a port of a loopback address on which no process listens at the moment and which is not used for
-// outgoing connections.
+// FreePort returns a port of a loopback address. No process is listening on the port, and it is not used for outgoing
+// connections.
 func FreePort(host string) (port int, err error) {
 	for range 100 {
 		port = firstPort + rand.IntN(lastPort-firstPort)

@@ -58,7 +58,7 @@ func (o Op) String() string {
 	return Unknown
 }
 
-// Reserved xids, for requests and replies to which the client gives no number.
+// Reserved xids, for requests and replies that the client does not number.
 const (
 	XidEvent   int32 = -1
 	XidPing    int32 = -2
