@@ -138,10 +138,10 @@ type abandonedKey struct {
 // abandoned finds, among the keys that exist at the moment now, the first one that nobody is going to release. There
 // are two cases:
 //
-//  - Its client had given up the attempt or had left the section. The key never expires, or was still being extended,
-//    or remains because of its client's session.
-//  - Its client is still waiting for the lock, because an earlier try of the client set the key or because, in a
-//    queue, the client does not notice that it is first.
+//   - Its client had given up the attempt or had left the section. The key never expires, or was still being extended,
+//     or remains because of its client's session.
+//   - Its client is still waiting for the lock, because an earlier try of the client set the key or because, in a
+//     queue, the client does not notice that it is first.
 //
 // A key that can expire must have been there for longer than a TTL. The servers without abandoned keys must be too few
 // for a quorum.
