@@ -21,8 +21,8 @@ type clash struct {
 	then  trace.Span
 }
 
-// rounding is the time by which a key may expire before its deadline even on a server whose clock is exact. Redis
-// rounds to whole milliseconds twice: when it sets the deadline and when it checks the deadline.
+// rounding is how long before its deadline a key may expire even if the server's clock is exact. Redis rounds to whole
+// milliseconds twice: when it sets the deadline and when it checks the deadline.
 const rounding = history.Time(2 * time.Millisecond)
 
 // record is what one server (or group of replicas) recorded about the keys of the two grants of a clash. The key that
@@ -90,8 +90,8 @@ func (t *judge) counted(s *trace.Span) []history.Process {
 	return nil
 }
 
-// records collects what each of the given servers (or groups of replicas) recorded, up to the later grant, about the
-// keys of the two grants.
+// records collects what each of the given servers (or groups of replicas) recorded about the keys of the two grants, up
+// to the later grant.
 func (t *judge) records(c *clash, units []history.Process) []record {
 	all := t.restsOn(c, units)
 	for i := range all {
@@ -110,10 +110,10 @@ func (t *judge) records(c *clash, units []history.Process) []record {
 }
 
 // restsOn finds, for each server (or group of replicas), the two keys that the two grants depend on. A grant depends on
-// the last key that its attempt set before the grant or, for an extension, before the extension. A key on a server that
-// the grant counted is preferred. If that server has been replaced since, a key on any server of its group counts. If
-// another client passed its key on, the grant depends on that key. If the attempt later took an element out of a list,
-// the grant depends on that element and on no key.
+// the last key that its attempt set before the grant or, for an extension, before the extension. Keys on servers whose
+// answers the client counted are preferred. If such a server has been replaced since, a key on any server of its group
+// counts. If another client passed its key on, the grant depends on that key. If the attempt later took an element out
+// of a list, the grant depends on that element, and not on a key.
 func (t *judge) restsOn(c *clash, units []history.Process) []record {
 	all := make([]record, len(units))
 	for i := range all {
@@ -184,7 +184,7 @@ func (t *judge) holderOf(c *clash, r *record) history.Attempt {
 	return of
 }
 
-// countedOn reports whether, for the lease s, the client counted the answer of server p. A client that counts a
+// countedOn reports whether the client counted server p's answer when it got the lease s. A client that counts a
 // master's answer does not count its replica. A client that counts an answer of a service counts all its members.
 func (t *judge) countedOn(s *trace.Span, p history.Process) bool {
 	return t.History.Header.OneService() || slices.Contains(t.History.Events[s.At].Grant.Counted, p)
@@ -195,8 +195,8 @@ func (t *judge) isKeyOf(e *history.Event, lock int32, u history.Process) bool {
 }
 
 // follow finds out when the victim's key disappeared from the server whose answer was counted, or from the server that
-// replaced it after a failover. It prefers the last disappearance before the other key was set. If the victim's key
-// still existed then (as in a queue), follow looks for a disappearance before the later grant.
+// replaced it in a failover. If the key disappeared before the other key was set, the last such disappearance is used.
+// If it still existed then (as in a queue), follow looks for a disappearance before the later grant.
 func (t *judge) follow(c *clash, u history.Process, r *record) {
 	from, other := r.set[r.victim], r.set[1-r.victim]
 	owner := t.History.Events[from].Of
@@ -265,8 +265,8 @@ func isLower(score, than string) bool {
 	return errA == nil && errB == nil && a < b
 }
 
-// replaces reports whether event e, which sets a key, overwrote another attempt's key. The other key must have been on
-// the same server, for the same member, and must not have expired.
+// replaces reports whether event e, which sets a key, overwrote another attempt's key. That key, set by event set, must
+// have been on the same server, for the same member, and must not have expired. due is its deadline.
 func (t *judge) replaces(e, set *history.Event, due history.Time) bool {
 	return e.Process == set.Process && e.Member == set.Member && trace.Setter(e) != set.Of &&
 		(t.Expiries || e.Time < due)
@@ -317,8 +317,8 @@ func (t *judge) deposed(i int) bool {
 	return f != nil && f.On[0] == p
 }
 
-// lateTry returns LateTry if an earlier try of the same attempt deleted the attempt's own key at the given position:
-// the deleting request had been sent before the first request of the try that got the lock. Otherwise it returns "".
+// lateTry returns LateTry if an earlier try of the same attempt deleted the attempt's own key at position gone. The
+// request that deleted it was sent before the first request of the try that got the lock. Otherwise lateTry returns "".
 func (t *judge) lateTry(grant int32, gone int) string {
 	g, sent := &t.Grants[grant], t.History.Events[gone].Sent
 	if g.Lease != nil && 0 < sent && sent < g.Lease.Since {
@@ -455,7 +455,7 @@ func (r *record) victimSpan(c *clash) *trace.Span {
 	return &c.first
 }
 
-// leaseFacts returns the facts about two overlapping leases that their decisive record shows in addition to the cause.
+// leaseFacts returns the facts that the decisive record of two overlapping leases shows in addition to the cause.
 func (t *judge) leaseFacts(c *clash, recorded []record) (f facts) {
 	if n := len(recorded); n > 0 {
 		r := &recorded[n-1]
@@ -495,14 +495,15 @@ func foundMember(e *history.Event) bool {
 	return setsMember(e) && e.Checked == history.CheckedValue
 }
 
-// deletedWhileAsking reports whether the key of the event at a position was deleted by a client that was asking for the
-// lock. Such a client deletes keys that it considers expired.
+// deletedWhileAsking reports whether the event at index at says that a key was deleted by a client that was asking for
+// the lock. Such a client deletes keys that it considers expired.
 func (t *judge) deletedWhileAsking(at int) bool {
 	e := &t.History.Events[at]
 	return e.F == history.KeyGone && e.By != "" && t.AskedWhenSent(trace.Change{At: at, By: e.By})
 }
 
-// unrecorded reports whether the cause is unknown because the decisive record does not say why the key disappeared.
+// unrecorded reports whether the cause is unknown because the decisive record does not contain the reason for the key's
+// disappearance.
 func unrecorded(cause Cause, recorded []record) bool {
 	return cause.Kind == CauseNotRecorded && len(recorded) > 0
 }
@@ -524,8 +525,8 @@ func (t *judge) subjectOf(c *clash, recorded []record) history.Process {
 	return t.Grants[recorded[len(recorded)-1].victimSpan(c).Grant].Process
 }
 
-// witness returns the positions of the events that show a clash: the grants, and what the given records say about their
-// keys.
+// witness returns the positions of the events that show a clash: the grants, and the events that the given records
+// refer to.
 func (t *judge) witness(c *clash, recorded []record) []int {
 	w := t.witnessOfCrowd(c)
 	for _, r := range recorded {

@@ -44,9 +44,9 @@ func (t *judge) survived(f *trace.Fault, holder history.Process, gone int) bool 
 }
 
 // cutShort finds the faults that ended a holder's session, and with it the lease that the holder outlived. There are
-// two cases: the key disappeared before its own deadline, and no later than the end of the lease; or the session had
-// already ended, so that the key was set only after its deadline. cutShort finds no fault if the lease had already
-// ended when it was granted.
+// two cases. Either the key disappeared before its own deadline, and no later than the end of the lease; or the session
+// had already ended when the key was set, so that the key's deadline had passed. cutShort finds no fault if the lease
+// had already ended when it was granted.
 func (t *judge) cutShort(l lateness) []*trace.Fault {
 	g := &t.Grants[l.grant]
 	if g.Lease == nil || l.ended <= g.Lease.Granted {

@@ -49,9 +49,8 @@ func (r *reading) faultTolerance() Finding {
 	return Finding{Outcome: outcome, Judged: judged, Breaches: broken}
 }
 
-// releaseJudged reports whether the release of a section can be judged. The argument acquired is the position at which
-// the acquire ended. The conditions of the law must have been met from the acquire on, and the lease must have been
-// valid when the release was called.
+// releaseJudged reports whether the release of a section can be judged. The conditions of the law must have been met
+// since position acquired, at which the acquire ended, and the lease must have been valid when the release was called.
 func (r *reading) releaseJudged(s *section, acquired int) bool {
 	if s.release == r.none {
 		return false
@@ -94,7 +93,7 @@ func (r *reading) leaseEnd(s *section) history.Time {
 	return end
 }
 
-// firstAfter returns the first position after i for whose event matches returns true.
+// firstAfter returns the position of the first event after i that matches.
 func (r *reading) firstAfter(i int, matches func(*history.Event) bool) int {
 	for j := i + 1; j < r.none; j++ {
 		if matches(&r.Events[j]) {
@@ -104,7 +103,7 @@ func (r *reading) firstAfter(i int, matches func(*history.Event) bool) int {
 	return r.none
 }
 
-// grantersReachable reports whether a quorum of the servers that the grant counted was reachable. No other server can
+// grantersReachable reports whether a quorum of the servers that granted the lock was reachable. No other server can
 // confirm the release. If the grant names no servers, grantersReachable returns true.
 func (r *reading) grantersReachable(s *section, end int) bool {
 	if s.lease == nil || len(s.lease.Counted) == 0 || len(r.Header.Groups) > 0 {
@@ -130,9 +129,9 @@ func (r *reading) judgedUntil(call, ret int) (end int, seen bool) {
 }
 
 // undisturbed reports whether nobody else held or requested the lock from one TTL before a's call until position end.
-// An earlier hold by the same client does not count if its release returned ok and no fault was active since it was
-// requested. But requests of one client that overlap belong to different tasks, so they do count. undisturbed also
-// returns false if the only member of a service with sessions restarted without its data within that TTL.
+// An earlier hold by the same client is ignored if its release returned ok and no fault was active between its request
+// and a's call. But overlapping requests of one client belong to different tasks, so they are not ignored. undisturbed
+// also returns false if the only member of a service with sessions lost its data in a restart within that TTL.
 func (r *reading) undisturbed(a *ask, end int) bool {
 	since := r.time(a.call) - r.Header.TTL
 	sessions := r.Header.Service.Kind().Sessions
@@ -159,8 +158,8 @@ func (r *reading) undisturbed(a *ask, end int) bool {
 	return true
 }
 
-// letGo returns the time at which a client had finished with an acquire. This is the time at which its release returned
-// or, if the acquire was not granted, the time at which the acquire returned.
+// letGo returns the time at which a client was done with acquire a and its lock: when its release returned or, if the
+// acquire was not granted, when the acquire returned.
 func (r *reading) letGo(a *ask) history.Time {
 	if !a.granted() {
 		return r.time(a.ret)
@@ -188,10 +187,10 @@ func (r *reading) gaveBack(b *ask, until int) bool {
 }
 
 // quorumFor reports whether acquire a could succeed between its call and position end. The client must have been up,
-// not paused and in session. A quorum of servers must have been up and reachable from the client. Until the acquire
-// ended (at the position acquired), these servers must also have been free of keys that block it. If there are fewer
-// groups than the quorum, the members of one service are counted. Otherwise each group counts as one server, which is
-// up while all members of the group are up and reach each other.
+// must not have been paused, and must have had a session. A quorum of servers must have been up and reachable from the
+// client. Until position acquired, at which the acquire ended, these servers must also have been free of keys that
+// block it. If there are fewer groups than the quorum, the members of the single service are counted. Otherwise each
+// group counts as one server. It is up while all of its members are up and reach each other.
 func (r *reading) quorumFor(a *ask, end, acquired int) bool {
 	for i := range r.faults {
 		f := &r.faults[i]
@@ -258,7 +257,7 @@ func (r *reading) quorumAmong(candidates, chosen []history.Process, call, end in
 		r.quorumAmong(candidates[1:], chosen, call, end)
 }
 
-// parted reports whether a fault of the link between two servers was active between the positions call and end.
+// parted reports whether a fault on the link between two servers was active between the positions call and end.
 func (r *reading) parted(a, b history.Process, call, end int) bool {
 	return slices.ContainsFunc(r.faults, func(f fault) bool {
 		across := slices.Contains(f.On, a) && slices.Contains(f.To, b) ||
@@ -299,8 +298,8 @@ func (r *reading) reachable(a *ask, end int, s history.Process) bool {
 }
 
 // inTheWay reports whether a key blocked acquire a on server s, or on another server of the group that shares its keys
-// with s. The key must have existed when a was called, or another process must have set it after that call and no later
-// than at position end. A key exists until it is removed or replaced by another key.
+// with s. The key must have existed when a was called, or another process must have set it between that call and
+// position end. A key exists until it is removed or replaced by another key.
 func (r *reading) inTheWay(a *ask, end int, s history.Process) bool {
 	copies := r.group(s)
 	for i := 0; i <= end; i++ {

@@ -5,15 +5,14 @@
 // out a fact that another format states. Non-goals: the meaning of any particular result.
 package document
 
-// These words say how a result compares with what was expected.
+// How a result compares with what was expected.
 const (
 	AsExpected  = "as expected"
 	NotPromised = "not promised"
 	NotExpected = "not as expected"
 )
 
-// These words describe the result of checking a recorded history that has no expectation. The result can also be
-// undecided.
+// Results of checking a recorded history that has no expectation. The result can also be undecided.
 const (
 	NoViolation   = "no violation"
 	NothingJudged = "nothing judged"

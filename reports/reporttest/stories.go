@@ -24,7 +24,7 @@ var Stories = []struct {
 	{"long", Long},
 }
 
-// story returns a Story of the history. All laws hold in it except those of the given findings.
+// story returns a Story of the history. All laws hold, except those in broken, which have the given findings.
 func (t *Builder) story(scenario, summary string, plan []string, broken ...checker.Finding) Story {
 	s := Story{Scenario: scenario, Summary: summary, Plan: plan, History: &t.H}
 	for _, law := range checker.Laws {
@@ -42,7 +42,7 @@ func (t *Builder) story(scenario, summary string, plan []string, broken ...check
 	return s
 }
 
-// agreed returns the answers of both linearizability checkers if both find the given outcome.
+// agreed returns the answers of the two linearizability checkers if both find the given outcome.
 func agreed(o checker.Outcome) checker.Judges {
 	if o == checker.Violated {
 		return checker.Judges{Porcupine: checker.Refuted, Interval: checker.Refuted}
@@ -121,7 +121,7 @@ func Fenced() Story {
 			Remedy:      "none is needed: the resource refuses."})
 }
 
-// Restart is the story of a server that crashes and so loses a lock.
+// Restart is the story of a server that loses a lock in a crash.
 func Restart() Story {
 	const crash = "crash redis-3 losing everything at 1s, restart after 20ms"
 	t := NewHistory(2, 5)
@@ -161,7 +161,7 @@ func Calm() Story {
 	return t.story("sequential-vs-parallel", "Three clients take turns.", nil)
 }
 
-// Deadlock is the story of two clients that acquire two locks in opposite orders and renew them without limit.
+// Deadlock is the story of two clients that acquire two locks in opposite orders and keep renewing them.
 func Deadlock() Story {
 	t := NewHistory(2, 1)
 	t.H.Header.Locks = []history.Lock{"accounts", "orders"}

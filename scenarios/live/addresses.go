@@ -20,7 +20,7 @@ type request struct {
 }
 
 // passedSettings lists the settings in the mappings "lock" and "work" that are passed to a user's client in its
-// environment variables. The method work builds these variables.
+// environment variables (see work).
 var passedSettings = []string{"lock.name", "lock.ttl", "work.compute", "work.cycles", "work.hold",
 	"work.locks", "work.take"}
 

@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// HashCounter is a reentrant lock on one Redis, like Redisson's RedissonLock. Its key is a hash with one field, which
-// is named after the owner and counts the owner's holds.
+// HashCounter is a reentrant lock on one Redis server, like Redisson's RedissonLock. Its key is a hash with one field,
+// which is named after the owner and counts the owner's holds.
 const HashCounter Protocol = "hash-counter"
 
 func init() {
@@ -35,7 +35,7 @@ func init() {
 	})
 }
 
-// These are the scripts of a hash counter. ARGV[1] is the owner, ARGV[2] the TTL.
+// The scripts of a hash counter. ARGV[1] is the owner, and ARGV[2] is the TTL.
 const (
 	enterHash = `if redis.call("exists", KEYS[1]) == 1 and redis.call("hexists", KEYS[1], ARGV[1]) == 0 then
     return 0
@@ -73,7 +73,7 @@ func newHashCounter(r requester) hashCounter {
 	return hashCounter{l}
 }
 
-// script returns the EVAL command for a script, with the owner value of a hold and a TTL.
+// script returns the EVAL command that runs a script for the owner of h, with the given TTL.
 func (l *single) script(text string, h *Hold, ttl time.Duration) []string {
 	return []string{"EVAL", text, "1", string(l.config.Key), h.value, millis(ttl)}
 }

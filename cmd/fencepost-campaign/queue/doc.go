@@ -13,10 +13,10 @@
 //     that a worker still has to process;
 //   - a stream fencepost_NAME_parts: the result of each portion, which is called its part, under a subject of its own.
 //
-// Goals: each portion counts once, however often it was delivered. Each subject of the stream accepts only one message,
-// ever, and a part that overlaps an earlier one is skipped. The coordinator may be replaced at any moment. Two
-// coordinators at the same time do no harm: the search depends only on the parts in the order of their stream,
-// publishing is idempotent, and each decision that may be made only once is a key that can be created only once.
+// Goals: each portion counts once, no matter how often it is delivered. Each subject of the stream only ever accepts one
+// message, and a part that overlaps an earlier one is skipped. The coordinator may be replaced at any moment. Two
+// coordinators at the same time do no harm: the search depends only on the parts, in the order of their stream;
+// publishing is idempotent; and each decision that may be made only once is a key that can be created only once.
 // Nothing compares the clocks of two hosts. Times are measured as durations, each by a single clock.
 //
 // Non-goals: what is searched (see package campaign of the main module, whose interfaces Hands and Worker this package

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// records keeps the records of a run's keys, as the members' watches report them. Only the world's goroutine may use
+// records holds the records of a run's keys that the members' watches have reported. Only the world's goroutine may use
 // it.
 type records struct {
 	upTo    int64                      // all revisions up to this one are recorded

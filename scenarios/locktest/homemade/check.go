@@ -40,9 +40,9 @@ func (f *Family) strike(c *locktest.Config) {
 	}
 }
 
-// Reports runs the lock as s describes, with at least the given number of seeds. The test fails unless the violation is
-// reported with its cause and the expected clients. The test also fails if the runs show any other violation that does
-// not follow from the lock's mistake.
+// Reports runs the lock as s describes, with at least the given number of seeds. It fails the test unless the violation
+// is reported with its cause and the expected clients. It also fails the test if the runs show any other violation that
+// does not follow from the lock's mistake.
 func (l *BrokenLock) Reports(t *testing.T, s Showing, d Dress, dial Dial, seeds int) {
 	t.Helper()
 	c := l.Config(d, dial)
@@ -131,8 +131,8 @@ var (
 	owned = regexp.MustCompile(`(?:it belonged to|the key of) (client-\d)`)
 )
 
-// untrue returns the errors in the explanation of a violation: a wrong or missing client, text that must not occur, or
-// text that is missing.
+// untrue returns the errors in a story that explains a violation: a wrong or missing client, forbidden text, or missing
+// text.
 func (s *Showing) untrue(story string) (wrong []string) {
 	check := func(what string, at *regexp.Regexp, want string) {
 		m := at.FindStringSubmatch(story)

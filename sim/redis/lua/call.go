@@ -52,8 +52,8 @@ func (e *Engine) collect(L *lua.LState) (trouble string) {
 	return ""
 }
 
-// fromRESP converts one RESP value to Lua. It also returns the size of the value in bytes. b must be valid, because
-// this program has written it.
+// fromRESP converts one RESP value to Lua. It also returns the size of the value in bytes. It assumes that b is valid,
+// because b was written by this program.
 func fromRESP(L *lua.LState, b []byte) (lua.LValue, int) {
 	line := bytes.IndexByte(b, '\n') + 1
 	head := b[1 : line-2]

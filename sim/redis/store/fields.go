@@ -19,7 +19,7 @@ type timer struct {
 	seq  uint64 // number of the field's entry in the heap of deadlines
 }
 
-// HiddenField is a field that has expired but still exists. Its value is stored here and not in miniredis.
+// HiddenField is a field that has expired but still exists. Its value is stored here instead of in miniredis.
 type HiddenField struct {
 	Member
 	ended bool // the field's expiry has been recorded
@@ -65,7 +65,7 @@ func (k *Entry) endOf(member string, when int64) int64 {
 	return when
 }
 
-// untimed drops all hidden fields and the deadlines of all fields, because the hash is replaced with another value.
+// untimed drops all hidden fields and the deadlines of all fields, because another value replaces the hash.
 func (d *Data) untimed(name string, k *Entry) {
 	k.timers = nil
 	d.setPast(name, k, nil)
@@ -181,8 +181,8 @@ func (d *Data) reapFields() {
 	}
 }
 
-// DropField deletes a field, which may be hidden, because the current request gives it a deadline that has passed. If
-// overdue is true, the request has specified an absolute time, and the field is recorded as expired. Otherwise it is
+// DropField deletes a field because the current request gives it a deadline that has passed. The field may be hidden.
+// If overdue is true, the request has specified an absolute time, and the field is recorded as expired. Otherwise it is
 // recorded as deleted by the request.
 func (d *Data) DropField(name string, k *Entry, field string, when int64, overdue bool) {
 	if i := k.pastAt(field); i >= 0 {

@@ -12,8 +12,8 @@ const (
 )
 
 // File is the append-only file and its state. Effects are appended to a buffer, which is then written with write(2).
-// From then on, the effects survive the end of the process. An fsync follows; after it, the effects also survive a
-// power loss.
+// From then on, the effects survive if the process ends. An fsync follows; after it, the effects also survive a power
+// loss.
 //
 // The file schedules no events. Whenever its state is needed, it is computed from the times of past events. Times are
 // in ns on the node's monotonic clock, except for two times that are on the wall clock. Redis 7.0 counts these two in
@@ -43,8 +43,8 @@ type File struct {
 	waitStart int64 // wall clock when waiting became true, in units
 }
 
-// Start is called when the process starts. All effects that are still in the file are considered to be on disk. unit is
-// the unit in which the server counts wall-clock time: a second in Redis 7.0, and a millisecond in Redis 8.
+// Start is called when the process starts. It assumes that all effects still in the file are on disk. unit is the unit
+// in which the server counts wall-clock time: a second in Redis 7.0, and a millisecond in Redis 8.
 func (a *File) Start(policy Policy, fsyncTime, unit time.Duration, mono, wall int64) {
 	kept := len(a.effects)
 	*a = File{effects: a.effects, words: a.words, policy: policy, fsyncTime: max(int64(fsyncTime), 0),
@@ -236,8 +236,8 @@ func (a *File) Slow(now int64, by time.Duration) {
 	a.fsyncTime += int64(by)
 }
 
-// Settled returns the times, up to now, at which pending writes reach the disk. It works on a copy, so the file itself
-// does not change.
+// Settled returns the times, up to now, at which pending writes reached the disk. It works on a copy, so the file
+// itself does not change.
 func (a File) Settled(now int64) []time.Duration {
 	var at []time.Duration
 	switch a.policy {
