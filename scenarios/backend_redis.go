@@ -95,9 +95,9 @@ func checkRedis(f *file) {
 	}
 }
 
-// untilClusterServes returns the longest time after a fault during which a Cluster may serve no requests. Once a master
-// works again, the other members trust it within twice the node timeout. A replica that was not elected asks for votes
-// again after four times the node timeout.
+// untilClusterServes returns how long after a fault a Cluster may serve no requests. Once a master works again, the
+// other members trust it within twice the node timeout. A replica that was not elected asks for votes again after four
+// times the node timeout.
 func untilClusterServes(s *Servers) time.Duration {
 	if !s.Cluster {
 		return 0
@@ -207,9 +207,9 @@ func recordFailOver(w *sim.World, plan []nemesis.Fault, old, promoted sim.Proces
 	w.Record(history.Nemesis, e)
 }
 
-// ordered looks in the plan for the fault that ordered failover f. It returns nil if no fault ordered it. The replica
-// that takes over must be the one that the fault names, but the old master may be a different server. Faults that are
-// not yet due are ignored.
+// ordered finds the fault in the plan that ordered failover f. It returns nil if no fault ordered it. The replica that
+// takes over must be the one that the fault names, but the old master may be a different server. Faults that are not
+// yet due are ignored.
 func ordered(plan []nemesis.Fault, f *nemesis.Fault, now sim.Time) (by *nemesis.Fault) {
 	for i := range plan {
 		o := &plan[i]

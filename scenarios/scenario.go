@@ -50,7 +50,8 @@ type Scenario struct {
 type Servers struct {
 	Backend locks.Backend // the kind of server
 	N       int           // number of Redis masters, or of members of a cluster: redis-1 …
-	// replicas of each master: redis-1-replica-1 …; default 0. With replicas there is a Sentinel, but not in a Cluster
+	// replicas of each master: redis-1-replica-1 …; default 0. If there are any, there is also a Sentinel, except in a
+	// Cluster
 	Replicas    int
 	Persistence store.Policy  // default: AOF with everysec, like Redis's own default
 	Fsync       time.Duration // how long one fsync takes; default 1 ms
@@ -77,8 +78,8 @@ type Servers struct {
 	ReconfigureAfter   time.Duration // time until a deposed master that can be reached stops serving; default 8 s
 }
 
-// silence returns how long one of these servers may continue to serve clients after it last received a message from its
-// leader. It returns 0 if no setting limits that time.
+// silence returns how long a server may continue to serve clients after the last message from its leader. It returns 0
+// if no setting limits that time.
 func (s *Servers) silence() time.Duration {
 	if b := s.backend(); b != nil && b.Silence != nil {
 		return b.Silence(s)
@@ -112,7 +113,8 @@ type Client struct {
 }
 
 // Work is what a client does in each of its cycles. It acquires its locks. Then it reads the resource, computes and
-// writes the result, as many times as Writes says. It holds the locks for the time Hold and then releases them.
+// writes the result, and repeats this until it has made Writes writes. It stays in the section for the time Hold and
+// then releases the locks.
 type Work struct {
 	Start         sim.Delay      // when the first cycle begins; default 10 ms × (number of the client - 1)
 	Cycles        int            // number of cycles; default 1

@@ -16,8 +16,8 @@ import (
 // its data.
 type counterparts map[sim.ProcessID][]sim.ProcessID
 
-// mostCastings is the maximum number of castings that are tried for the same faults. A casting assigns the roles of the
-// old servers to the new ones. castingDraws is the maximum number of random draws that are made to find castings.
+// A casting assigns the roles of the old servers to the new ones. At most mostCastings castings are tried for the same
+// faults. At most castingDraws random draws are made to find them.
 const (
 	mostCastings = 24
 	castingDraws = 500
@@ -84,8 +84,9 @@ func singly(groups [][]sim.ProcessID) (list [][]sim.ProcessID) {
 	return list
 }
 
-// cast returns the counterparts for an assignment of roles. The ith group of changed servers has the role of the old
-// group with index masters[i]. Its kth replica has the role of replica replicas[k] of that old group.
+// cast returns the counterparts that follow from an assignment of roles. The ith changed group takes over the faults of
+// the old group with index masters[i], and its kth replica takes over those of that group's replica with index
+// replicas[k].
 func cast(old, changed [][]sim.ProcessID, masters, replicas []int) counterparts {
 	with := counterparts{}
 	for _, group := range old {
@@ -107,8 +108,8 @@ func cast(old, changed [][]sim.ProcessID, masters, replicas []int) counterparts 
 	return with
 }
 
-// casting decides which members after a change take the places of the members before the change. A role is the place of
-// an old member that a fault strikes. A member without a role is unharmed. If there are at least as many members as
+// casting assigns roles to the members after a change. A role is an old member that a fault strikes: the member with
+// this role suffers the fault instead. A member without a role is unharmed. If there are at least as many members as
 // before, every role is assigned, and an added member may have any role. If there are fewer, no role is assigned twice.
 type casting struct {
 	before, after int
@@ -116,7 +117,7 @@ type casting struct {
 	struck        []int
 }
 
-// unharmed is the role of a member that no fault strikes.
+// unharmed means that a member has no role: no fault strikes it.
 const unharmed = -1
 
 // strike records that a fault strikes the ith member.
@@ -126,8 +127,8 @@ func (c *casting) strike(i int) {
 	}
 }
 
-// assign assigns each role to one member: to the member that had the role before or, if that member no longer exists,
-// to the next member without a role.
+// assign assigns each role to one member. If the member that had the role before no longer exists, this is the next
+// member without a role.
 func (c *casting) assign() []int {
 	roles := slices.Repeat([]int{unharmed}, c.after)
 	for _, s := range c.struck {

@@ -12,9 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// mostArgument is the maximum length, in bytes, of an argument of a command in a run. In a history, a value and a
-// member are on the same line, which may be at most 1 MiB long. Each of their bytes may take up to six bytes on that
-// line.
+// mostArgument is the maximum length, in bytes, of an argument of a command in a run. A line of a history may be at
+// most 1 MiB long. It contains a value and a member, each byte of which may take up six bytes.
 const mostArgument = 64 << 10
 
 // tooLong returns the error reply to a command with an argument that is too long, or "" if all arguments are accepted.
@@ -29,7 +28,7 @@ func tooLong(args []string) string {
 	return ""
 }
 
-// recordable returns a value in a form that a history can contain: bytes that are not valid text are converted to
+// recordable returns a value in a form that a history can contain. A value that is not valid UTF-8 is converted to
 // hexadecimal, and a value that is too long is truncated.
 func recordable(value string) string {
 	if len(value) > mostArgument {
@@ -51,8 +50,8 @@ type incidents struct {
 	times map[string]int
 }
 
-// mostIncidents is the maximum number of distinct incidents that are kept. Further incidents are only counted, all of
-// them together.
+// mostIncidents is the maximum number of distinct incidents that are kept. Further incidents are only counted, in a
+// single total.
 const mostIncidents = 50
 
 // add counts an incident. If add is called several times with the same key, only the first text is kept.
@@ -107,8 +106,8 @@ func (k *client) refused(server sim.ProcessID, args []string, answer []byte) {
 		fmt.Sprintf("%s refused %s of %s: %s", server, name, k.id, shown(line, 200)))
 }
 
-// shown returns the beginning of a string on one line, up to the maximum length in bytes. It omits control characters
-// and the passwords of URLs.
+// shown returns a string on one line, truncated to the maximum length in bytes. It omits control characters and the
+// passwords of URLs.
 func shown(text string, most int) string {
 	text = strings.Map(func(c rune) rune {
 		if history.Unprintable(c) {
@@ -126,5 +125,5 @@ func shown(text string, most int) string {
 // userinfo matches the user and password in a URL.
 var userinfo = regexp.MustCompile(`(://)[^/\s"'@]*@`)
 
-// WithoutPasswords replaces the users and passwords in the URLs in a string with "…".
+// WithoutPasswords returns text with "…" in place of the user and password of each URL.
 func WithoutPasswords(text string) string { return userinfo.ReplaceAllString(text, "${1}…@") }

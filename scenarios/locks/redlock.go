@@ -91,7 +91,7 @@ const (
 	rotated askOrder = "rotated" // client k of n begins after (k-1)/n of the list, to spread the load
 )
 
-// releaseTo determines to which servers a Redlock client sends a release.
+// releaseTo determines which servers a Redlock client sends a release to.
 type releaseTo string
 
 const (
@@ -130,7 +130,7 @@ var redlockKeys = []format.Key[redlockConfig]{
 		format.Options(askEveryone, askUntilQuorum)...),
 }
 
-// redlock is the Redlock algorithm (Sanfilippo, "Distributed locks with Redis", steps 1 to 5). For each step that some
+// redlock is the Redlock algorithm (Sanfilippo, "Distributed locks with Redis", steps 1 to 5). For each step that a
 // released library is known to omit, there is a setting that omits it.
 type redlock struct {
 	requester
@@ -204,7 +204,7 @@ func (l *redlock) try(env sim.Env) *Hold {
 	return nil
 }
 
-// acquire performs steps 1 to 4 of the Redlock document with the given TTL. If it succeeds, it sets a new Grant in h.
+// acquire performs steps 1 to 4 of the Redlock document with the given TTL. If it succeeds, it stores a new Grant in h.
 func (l *redlock) acquire(env sim.Env, h *Hold, ttl time.Duration) bool {
 	r := begin(env, l.config)
 	r.ttl = ttl
@@ -232,7 +232,7 @@ func (l *redlock) acquire(env sim.Env, h *Hold, ttl time.Duration) bool {
 	return true
 }
 
-// Extend extends the keys with a script, or in another way that some released library uses.
+// Extend extends the keys with a script, or in another way known from a released library.
 func (l *redlock) Extend(env sim.Env, h *Hold) error {
 	x := l.config.Extension
 	if x.Limit > 0 && h.extended >= x.Limit {
@@ -316,8 +316,8 @@ func isOne(r *sim.Reply) bool {
 	return n == 1
 }
 
-// replicated returns the given masters whose replicas also have the lock. If the client is not configured to wait for
-// replicas and to act on the reply to WAIT, it returns all of them.
+// replicated returns the given masters whose replicas also have the lock. If the client does not wait for replicas, or
+// ignores the reply to WAIT, it returns all of them.
 func (l *redlock) replicated(env sim.Env, h *Hold, set []voter) []voter {
 	w := l.config.Wait
 	if w == nil {
@@ -386,13 +386,12 @@ func (l *redlock) enough(phase string) func(*ballot) bool {
 	return nil
 }
 
-// add adds a request to a ballot.
 func (b *ballot) add(of voter, r sim.Request) {
 	b.requests, b.of = append(b.requests, r), append(b.of, of)
 }
 
-// hold sends the requests of a ballot, one after another or all at once. If enough is not nil, hold stops when the
-// function enough returns true.
+// hold sends the requests of a ballot, one after another or all at once. If enough is not nil, hold stops when enough
+// returns true.
 func (l *redlock) hold(env sim.Env, b *ballot, timeout time.Duration, says func(*sim.Reply) bool,
 	enough func(*ballot) bool) {
 	b.env, b.says, b.enough = env, says, enough

@@ -31,7 +31,6 @@ func (c *Config) eachFaultRefused() string {
 	return ""
 }
 
-// word returns the first part of the names of subtests: "seed" or "fault".
 func (c *Config) word() string {
 	if c.EachFault {
 		return "fault"
@@ -52,8 +51,8 @@ type listed struct {
 }
 
 // enumerate makes a worker list every place (start and target) at which it can inject a single fault. It returns the
-// numbers of all places, or of the first few with -short. If the caller asks for certain numbers, it returns only
-// these. It returns nil if the worker fails or if a requested number does not exist.
+// numbers of all places, or of the first few with -short. If asked is not empty, it returns the numbers in asked. It
+// returns nil if the worker fails or if a number in asked does not exist.
 func (p *parent) enumerate(asked []uint64) []uint64 {
 	ctx, cancel := p.contextFor(runsShare)
 	defer cancel()
@@ -207,8 +206,8 @@ func (w *worker) list() {
 	say(report{Listed: l})
 }
 
-// errDoubt stops the remaining runs at a place (start and target of faults) because the result of one of them cannot be
-// trusted.
+// errDoubt stops the remaining runs at a place (start and target of a fault) because the result of one of them cannot
+// be trusted.
 var errDoubt = errors.New("it failed, perhaps because of what an earlier run left behind")
 
 // errNoCourse stops the remaining runs at a place (start and target of faults) because a run failed and the other runs

@@ -12,8 +12,8 @@ import (
 // Telling reports whether a close call is worth reporting. The law must not have been violated, and another client must
 // have requested the lock during the close call. In addition, something must have gone wrong, or the holder must have
 // acted late. It acted late if it released the lock, left its critical section or wrote in the last tenth of its lease
-// (or of its keys' lifetime), or after that. A request counts as late if it arrived after the key of its own attempt
-// was gone.
+// (or of its keys' lifetime), or after that. A request counts as late if it arrived after its own attempt's key had
+// disappeared.
 func (c *Call) Telling() bool {
 	if c.Value == 0 || !c.Contended {
 		return false

@@ -5,7 +5,7 @@ import (
 )
 
 // tourStop is a stop of the guided tour. It has a scenario, a paraphrase of a document about the problem, and a
-// question that the reader answers by experiment.
+// question that the user answers by trying things out.
 type tourStop struct {
 	Title    string `json:"title"`
 	Scenario string `json:"scenario"` // name of a scenario of the catalog
@@ -16,7 +16,7 @@ type tourStop struct {
 	Answer   string `json:"answer"` // shown when the goal is reached
 }
 
-// goal is the outcome that the reader is asked to produce.
+// goal is the outcome that the user is asked to produce.
 type goal struct {
 	Law     checker.Law `json:"law"`
 	Outcome string      `json:"outcome"`

@@ -1,6 +1,6 @@
 package search
 
-// With the code in this file, other processes can perform the runs of an exploration and shrink its findings.
+// The code in this file lets other processes perform the runs of an exploration and shrink its findings.
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// These are the names of the stages of an exploration.
+// Names of the stages of an exploration.
 const (
 	SeedsStage = "seeds" // stage that runs seeds; each position is a seed
 	cutStage   = "cut"   // stage that shrinks findings; each position is the index of a finding
@@ -31,14 +31,14 @@ func (e *Result) stage() (campaign.Stage, error) {
 	return campaign.Stage{Name: SeedsStage, Spec: spec, Size: own.Last - own.First + 1, Portion: handedOut}, err
 }
 
-// begun returns a copy of the span in which no seed counts as run.
+// begun returns a copy of the span without the seeds that have been run.
 func (s Span) begun() Span {
 	s.Ran = nil
 	return s
 }
 
-// RunBy makes other processes perform all runs. Each time it has added some results to e, it calls the callback
-// counted, unless that is nil. If other processes lost some runs, these runs are missing from the result.
+// RunBy makes other processes perform all runs. Each time it has added some results to e, it calls counted, if counted
+// is not nil. If other processes lost some runs, these runs are missing from the result.
 func (e *Result) RunBy(ctx context.Context, hands campaign.Hands, counted func()) error {
 	stage, err := e.stage()
 	if err != nil {

@@ -15,9 +15,9 @@ func returning(id int) []byte { return append(le.AppendUint32([]byte{0xb8}, uint
 // asking is the machine code of a function that asks the kernel for the process ID: mov eax, 39; syscall.
 var asking = []byte{0xb8, unix.SYS_GETPID, 0, 0, 0, 0x0f, 0x05}
 
-// getpid returns the process ID to the thread. Some libraries ask for the ID before each request. Therefore, if the
-// call comes from a function like the C library's getpid, the function's code is replaced with code that returns the ID
-// without a system call. If the code cannot be replaced, the function continues to make the system call.
+// getpid returns the process ID to the thread. Some libraries ask for the ID before each request. Therefore, if a
+// function like the C library's getpid makes the call, its code is replaced with code that returns the ID without a
+// system call. If the code cannot be replaced, the function continues to make the system call.
 func (t *thread) getpid() outcome {
 	code, at := make([]byte, len(asking)), t.regs.Rip-uint64(len(asking))
 	shared := slices.ContainsFunc(t.p.members, func(o *Process) bool { return o.lender != nil })
@@ -100,9 +100,8 @@ func (t *thread) setpgid() outcome {
 // cldExited and cldKilled are values of si_code. They say how a child has ended.
 const cldExited, cldKilled = 1, 2
 
-// awaits waits until one of the children for which match returns true has ended. It passes this child to resultOf,
-// which computes the result of the system call. If no such child has ended yet and the call must not wait, the result
-// is resultOf(nil).
+// awaits waits until a child that matches has ended. It passes this child to resultOf, which computes the result of the
+// system call. If no such child has ended yet and the call must not wait, the result is resultOf(nil).
 func (t *thread) awaits(match func(*Process) bool, options uint64, resultOf func(*Process) int64) outcome {
 	try := func() bool {
 		living := false

@@ -8,11 +8,11 @@
 //
 // Goals: everything that matters for mutual exclusion works as in ZooKeeper 3.4 to 3.9. The leader ends a session
 // through the log when the session expires by the leader's monotonic clock. Expiry times are rounded up to the next
-// tick. A new leader gives each session its whole timeout again. A client may move its session to another member within
+// tick. A new leader gives each session its full timeout again. A client may move its session to another member within
 // the timeout. The modeled client learns the state of its session as early as Curator or Kazoo would. Writes go through
-// the leader. Reads are answered by the member to which the client is connected, and may be stale. A watch event
-// arrives before any reply that shows newer data. Requests for locks (see [LocksFolder]) are recorded in the history
-// once, not by every member.
+// the leader. The member that the client is connected to answers reads, which may be stale. A watch event arrives
+// before any reply that shows newer data. Requests for locks (see [LocksFolder]) are recorded in the history once, not
+// by every member.
 //
 // Non-goals: recipes (the lock is in scenarios/locks); TTL nodes, which ZooKeeper refuses by default; SASL and the
 // superuser; observers; reconfiguration; quotas; snapshots.
@@ -23,11 +23,11 @@
 // committed transaction. They differ in how a leader is elected. In addition, Zab's leader checks a request before it
 // proposes it; here each member checks it when applying it, with the same result. A zxid consists of raft's term and a
 // count within the term. A single server, which does not count as an ensemble, has only the count. A member that has
-// lost its leader starts a campaign after 0.2 to 0.4 s. If the campaign fails, it tries again after the same time, and
-// then doubles the time after each failure. The ensemble is already running when a run begins, with its first member as
-// leader.
+// lost its leader starts a campaign after 0.2 to 0.4 s. If the campaign fails, it waits for the same time before it
+// tries again, and then doubles that time after each failure. The ensemble is already running when a run begins, with
+// its first member as leader.
 //
-// All members agree, through the log, on the connection to which a session belongs, whereas ZooKeeper's leader keeps it
+// All members agree, through the log, on which connection a session belongs to, whereas ZooKeeper's leader keeps it
 // only in memory. Therefore a late request on an earlier connection is refused with SESSIONMOVED even after a change of
 // leader. An earlier connection is closed at once, whereas ZooKeeper closes it at the next write to it. When a session
 // ends, its ephemeral znodes are removed in the order of their creation, whereas ZooKeeper uses the order of a hash

@@ -20,7 +20,7 @@ type SessionID int64
 type Mode uint8
 
 // The kinds of znode. An ephemeral znode is removed when the session that created it ends. A sequential znode has a
-// number of ten digits at the end of its name.
+// ten-digit number at the end of its name.
 const (
 	Persistent Mode = iota
 	PersistentSequential
@@ -77,9 +77,9 @@ type znode struct {
 	aversion            int64
 }
 
-// stat returns the znode's metadata. Cversion is the number of creations of children plus the number of deletions. It
-// is computed from the number of creations and the number of current children, because all other created children have
-// been deleted (DataNode.copyStat).
+// stat returns the znode's metadata. Cversion counts how often children were created or deleted. It is computed from
+// the number of creations and the number of current children, because all other created children have been deleted
+// (DataNode.copyStat).
 func (n *znode) stat() Stat {
 	c := int64(len(n.children))
 	return Stat{Czxid: n.czxid, Mzxid: n.mzxid, Pzxid: n.pzxid, Version: n.version, Cversion: 2*n.creates - c,
@@ -121,7 +121,7 @@ func validPath(path string) bool {
 }
 
 // forbidden reports whether r must not occur in a path. It rejects the characters that Java treats as control
-// characters or similar, and all characters beyond 16 bits.
+// characters or similar, and all characters above U+FFFF.
 func forbidden(r rune) bool {
 	return r < 0x1f || r > 0x7f && r < 0x9f || r > 0xd800 && r < 0xf8ff || r > 0xfff0 && r != 0xffff
 }

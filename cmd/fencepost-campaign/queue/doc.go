@@ -13,7 +13,7 @@
 //     that a worker still has to process;
 //   - a stream fencepost_NAME_parts: the result of each portion, which is called its part, under a subject of its own.
 //
-// Goals: each portion counts once, no matter how often it is delivered. Each subject of the stream only ever accepts one
+// Goals: each portion counts once, however often it is delivered. Each subject of the stream only ever accepts one
 // message, and a part that overlaps an earlier one is skipped. The coordinator may be replaced at any moment. Two
 // coordinators at the same time do no harm: the search depends only on the parts, in the order of their stream;
 // publishing is idempotent; and each decision that may be made only once is a key that can be created only once.

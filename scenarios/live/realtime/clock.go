@@ -41,7 +41,7 @@ func (c *HostClock) Monotonic() int64 { return process.Monotonic() - int64(time.
 // Now returns the time since the clock's zero.
 func (c *HostClock) Now() sim.Time { return history.Of(time.Since(c.begin)) }
 
-// Wait returns after d, or earlier if wake has an element.
+// Wait returns after d, or earlier if it receives from wake.
 func (c *HostClock) Wait(d time.Duration, wake <-chan struct{}) {
 	c.timer.set(d)
 	select {

@@ -77,7 +77,8 @@ type opener interface {
 }
 
 // Connect creates a connection that is known to belong to a client and therefore needs no password. The source provides
-// the client's bytes; call Collect whenever bytes are available. If w is set, the protocol is not that of Redis.
+// the client's bytes. The caller must call Collect whenever bytes are available. If w is not nil, the protocol is not
+// Redis's.
 func (f *Front) Connect(client, server sim.ProcessID, source Source, sink Sink, w *Wiring) *Conn {
 	c := &Conn{Client: client, Server: server, front: f, in: source, out: sink, secret: f.Secret(client),
 		wiring: w}
@@ -219,7 +220,7 @@ func (c *Conn) Send(b []byte) {
 	}
 }
 
-// Close closes the connection after everything that was sent so far has reached the client.
+// Close closes the connection once everything sent so far has reached the client.
 func (c *Conn) Close() {
 	if c.end() {
 		c.out.Finish()

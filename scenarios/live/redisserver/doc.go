@@ -19,8 +19,9 @@
 // The records are the same as those of the simulated node: the same code (package store) creates them, from the changes
 // that it observes on the server. After each command the package sends a PING on the connection on which Redis reports
 // changes to keys, so that all effects of the command are known before its reply is sent. Then it reads the keys that
-// the command changed. Because only one command is carried out at a time, it is known which command made a change. When
-// the deadline of a key is reached, the key is read, so that Redis deletes it immediately and not up to 100 ms later.
+// the command changed. Because only one command is carried out at a time, the package knows which command made a
+// change. When the deadline of a key is reached, the key is read, so that Redis deletes it immediately instead of up to
+// 100 ms later.
 //
 // Redis does not report some things in enough detail:
 //
@@ -28,7 +29,7 @@
 //   - If a script sets a field to the value that it already has, the field keeps its owner. This also applies to a
 //     member that a script removes and puts back with the same score.
 //   - If a script removes any members of a sorted set by score, all members that it removes are recorded as expired.
-//   - When a blocked client finally takes an element, the records say that the client that has pushed it has taken it.
+//   - When a blocked client finally takes an element, the records say that the client that pushed it took it.
 //   - Databases other than 0 are refused, as by the simulated node; what a script does in them is not recorded.
 //
 // After a restart the data is compared with the previous data, as by the simulated node. This reveals the effect of a
