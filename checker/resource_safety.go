@@ -22,19 +22,19 @@ func init() {
 //
 // The data of a lock is one register. It starts as "", or as the value that the first accepted read returned. A write
 // builds on the value that its client had received when it sent the write. If the history does not record the clients'
-// reads and writes, the write builds on the value of the last read that the resource accepted from the client. After a
-// write, the client knows the value that it wrote, so its next write builds on that value.
+// reads and writes, the write builds on the value of the client's last read that the resource accepted. After a write,
+// the client knows the value that it wrote, so its next write builds on that value.
 //
 // Some writes are exempt from (b). A write without any read builds on nothing. If nobody in the history wrote the value
 // that would be lost, losing it is no violation. The same applies if, after that value was written, the writer read a
-// value that nobody in the history wrote. A read or write by an attempt that was never granted is not ordered among the
-// grants: it changes the value and (b) applies, but (a) does not. A write that breaks both (a) and (b) counts as one
-// breach, of (a).
+// value that nobody in the history wrote. A read or write by an attempt that was never granted has no place in the
+// order of the grants: it changes the value and (b) applies, but (a) does not. A write that breaks both (a) and (b)
+// counts as one breach, of (a).
 //
 // The law is unchecked for a semaphore, whose holders may write at the same time.
 //
-// The law needs accepted writes, and grants that have tokens or the times of their decisions. Porcupine also judges the
-// clients' read-modify-writes: whatever it refutes must break (a) or (b), too.
+// The law needs accepted writes, and grants with tokens or with the times at which they were decided. Porcupine also
+// judges the clients' read-modify-writes: whatever it refutes must break (a) or (b), too.
 func (t *judge) resourceSafety(f *Finding) {
 	if n := t.Permits(); n > 1 {
 		f.unchecked(sentence("The lock has %d permits: "+
@@ -112,8 +112,7 @@ func (t *judge) acceptsStale() bool {
 	return false
 }
 
-// staleStory reports a write of a superseded holder. The argument newer is the index of the read or write that
-// superseded it.
+// staleStory reports a write of a superseded holder. newer is the index of the read or write that superseded it.
 func (t *judge) staleStory(f *Finding, at, newer int) {
 	e := &t.History.Events[at]
 	lock := t.LockNumber[e.Lock]
@@ -159,9 +158,8 @@ func (t *judge) staleStory(f *Finding, at, newer int) {
 	found.violated(t, cause, story, w)
 }
 
-// calledWrite returns the position of the client's call of a write that the resource accepted, and the position at
-// which the call returned. The result called is -1 if the history does not record the call. The result done is
-// trace.Open if the call did not return.
+// calledWrite returns the positions of the client's call of a write that the resource accepted, and of the call's
+// return. called is -1 if the history does not record the call. done is trace.Open if the call did not return.
 func (t *judge) calledWrite(at int) (called, done int) {
 	applied := &t.History.Events[at]
 	called, done = -1, trace.Open
@@ -185,8 +183,8 @@ func (t *judge) orderText(a, b *trace.Grant) string {
 	return sentence("token %d, the other has %d", b.Token, a.Token)
 }
 
-// lostStory reports a write that overwrote an update that its writer had not read. The argument own is the value that
-// the write builds on.
+// lostStory reports a write that overwrote an update that its writer had not read. own is the value that the write
+// builds on.
 func (t *judge) lostStory(f *Finding, at int, lock int32, own trace.Basis) {
 	e, d := &t.History.Events[at], &t.Scan.Data[lock]
 	cause := Cause{Kind: LostUpdate}

@@ -131,7 +131,6 @@ func (t *reader) parts() (parts []part) {
 	return parts
 }
 
-// number assigns numbers to registers and values.
 func (p *part) number() {
 	add := func(to map[string]int, name string) {
 		if _, ok := to[name]; !ok {
@@ -183,8 +182,8 @@ func (p *part) judge() (outcome checker.Outcome, why string) {
 		p.dependsOn(widest) + "."
 }
 
-// dependsOn returns a clause that names the open questions on which the verdict depends: what must be assumed so that
-// the operations can be explained. It names a single assumption if that is enough.
+// dependsOn returns a clause that says what must be assumed to explain the operations. It names a single assumption if
+// that is enough.
 func (p *part) dependsOn(widest view) string {
 	all := ""
 	for _, c := range []struct {

@@ -52,8 +52,8 @@ func (p *part) broken() *violation {
 	return v
 }
 
-// unseen describes a process whose record had already ended at the time of the violation. What the process wrote after
-// that may have been read. unseen returns "" if there is no such process.
+// unseen describes a process whose record had already ended when the violation happened, so that the violation may be
+// due to something that the process wrote later. unseen returns "" if there is no such process.
 func (v *violation) unseen() string {
 	h := v.of.t.h
 	at := h.Events[v.returned].Time
@@ -94,7 +94,7 @@ func (v *violation) alternatives() (could []string) {
 	return could
 }
 
-// report fills in the finding. The argument several says whether the history has other registers.
+// report fills in the finding. several reports whether the history has other registers.
 func (v *violation) report(f *checker.Finding, several bool) {
 	events := v.of.t.h.Events
 	e := &events[v.returned]

@@ -24,7 +24,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// room is the folder of the scoreboard.
+// room is the folder that contains the scoreboard.
 const room = "scenarios/scoreboard"
 
 // mostTries is the maximum number of runs that are made to shrink one finding.
@@ -168,7 +168,6 @@ func (x *exploration) known(f campaign.Finding) bool {
 	})
 }
 
-// keep adds a finding to the result.
 func (x *exploration) keep(f campaign.Finding, small *search.Shrunk) error {
 	explained, err := small.Explained()
 	if err != nil {

@@ -21,7 +21,7 @@ type Verification struct {
 	Guest  *Guest // the code of the clients' lock; nil: the scenario's own protocol
 }
 
-// OneRun returns an error if a flag was set that cannot be combined with --requests.
+// OneRun returns an error if a flag that cannot be combined with --requests was set.
 func OneRun(o *verify.Options, changed func(flag string) bool) error {
 	for _, flag := range []string{"faults", "delays", "orders", "all-ends"} {
 		if o.Requests && changed(flag) {

@@ -79,8 +79,8 @@ func Label(name string) string {
 	return name + strings.Repeat(" ", max(1, labelCells-text.Cells(name)))
 }
 
-// cells returns the width of the column of names on a terminal, in cells. It is the width of a label, or more if a name
-// is longer.
+// cells returns the width of the name column on a terminal, in cells. It is the width of a label, or more if a name is
+// longer.
 func (b Facts) cells() int {
 	wide := labelCells
 	for _, f := range b {
@@ -183,8 +183,8 @@ func (b Totals) HTML(p *html.Writer) {
 	})), html.Newline)
 }
 
-// Section is a group of blocks that belong together. Only a page shows the heading, because in a text the blocks have
-// labels.
+// Section is a group of blocks that belong together. Only a page shows the heading. In text output, the blocks have
+// labels instead.
 type Section struct {
 	Heading string
 	Anchor  string // names the section for links on the same page; empty if nothing links to it
@@ -211,11 +211,11 @@ func (b Section) HTML(p *html.Writer) {
 	})
 }
 
-// More is a block that a text shows only if its reader asks for everything (--all). The block then comes after the end
-// of the text, below a rule.
+// More is a block that appears in text output only if the user asks for everything (--all). It then comes at the very
+// end, below a rule.
 type More struct{ Block }
 
-// Labeled is a block that has only lines with labels when it is written as text.
+// Labeled is a block whose text output consists only of lines with labels.
 type Labeled struct{ Block }
 
 // Columns is a list of sections. A page shows them side by side if it is wide enough.
@@ -240,8 +240,8 @@ func (b Columns) HTML(p *html.Writer) {
 	})
 }
 
-// Whole is a document that is included in the text of another document, after the end of that text and below a rule. A
-// page does not include it: either the document has a page of its own (Attached), or the page shows less of it.
+// Whole is a document that another document includes in its text output, at the very end and below a rule. A page does
+// not include it: either the document has a page of its own (Attached), or the page shows less of it.
 type Whole struct{ *Document }
 
 // Text writes the document.
@@ -256,7 +256,7 @@ type OnPage struct{ Block }
 // Text writes nothing.
 func (OnPage) Text(*text.Writer) {}
 
-// InText is a block that only a text shows.
+// InText is a block that appears only in text output.
 type InText struct{ Block }
 
 // HTML writes nothing.
@@ -265,8 +265,7 @@ func (InText) HTML(*html.Writer) {}
 // Plan lists the faults of a run, one per line, as in a plan file.
 type Plan []PlanLine
 
-// PlanLine is a fault as it is written in a plan file. Idle is a remark about the fault for the reader. It may be
-// empty.
+// PlanLine is a fault as it is written in a plan file. Idle is a remark about the fault. It may be empty.
 type PlanLine struct{ Line, Idle string }
 
 // PlanOf returns a Plan with the given lines and no remarks.
@@ -305,7 +304,7 @@ func (b Plan) HTML(p *html.Writer) {
 	})))
 }
 
-// Command is a command for the reader to paste.
+// Command is a command for the user to paste.
 type Command string
 
 // Text writes the command after a label.
@@ -317,7 +316,7 @@ func (b Command) HTML(p *html.Writer) {
 		html.El("button", html.Attr("type", "button", "data-do", "copy"), html.Text("copy"))))
 }
 
-// Diff is a change of a file in the unified format.
+// Diff is a change to a file, in the unified format.
 type Diff string
 
 // Text writes the diff.
@@ -351,8 +350,7 @@ func (b Diff) lines() (all []Paragraph) {
 	return all
 }
 
-// Links is a list of links from a page to other pages in the same folder. Each link has a text that says where it
-// leads.
+// Links is a list of links from a page to other pages in the same folder. The text of each link says where it leads.
 type Links []LinkTo
 
 // LinkTo is a link to the attached page with this slug.

@@ -13,8 +13,8 @@ import (
 )
 
 // translated applies a plan to a changed lock. It replaces each process that a fault names with its counterparts. A
-// fault of one process becomes a fault of each counterpart, and a cut becomes one cut between all of them. spared lists
-// the faults that have no target. A crashed server stays down for at least the given time.
+// fault that strikes one process is replaced by a fault for each counterpart, and a cut becomes one cut between all of
+// them. spared lists the faults that have no target. A crashed server stays down for at least the time restart.
 func translated(
 	p nemesis.Plan, s *scenarios.Scenario, with counterparts, restart time.Duration,
 ) (q nemesis.Plan, spared []string) {

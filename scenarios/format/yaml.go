@@ -15,8 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// These are limits on the input of the YAML parser. The parser's time and memory grow with the square of each of these
-// numbers. Scenarios have a few hundred tokens and at most three levels on one line.
+// Limits on the input of the YAML parser. The parser's time and memory grow with the square of each of these numbers.
+// Scenarios have a few hundred tokens and at most three levels on one line.
 const (
 	maxTokens  = 20_000
 	maxNesting = 8
@@ -62,8 +62,8 @@ func (r *Reader) document(parsed *ast.File) ast.Node {
 	return body
 }
 
-// checkText reports bytes that text editors do not write. A file that is not text is therefore not reported as an
-// invalid scenario.
+// checkText reports bytes that text editors do not write. So if a file is not text, the error says so, instead of
+// reporting an invalid scenario.
 func (r *Reader) checkText(text []byte) {
 	place := Place{1, 1}
 	for len(text) > 0 {

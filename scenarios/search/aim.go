@@ -20,8 +20,8 @@ type aim struct {
 	instants []time.Duration  // times of events, expiries and ends of validity, sorted
 }
 
-// aimedTogether is the number of consecutive plans whose faults are aimed at events of the same fault-free run. All of
-// these plans use that run's seed.
+// aimedTogether is the number of consecutive plans that share a fault-free run: their faults are aimed at events of
+// that run. All of these plans use the run's seed.
 const aimedTogether = 16
 
 // baseOf returns the seed of a fault-free run. The faults of the given seed's plan are aimed at the requests and events
@@ -90,8 +90,8 @@ func (a *archer) request() *nemesis.Sent {
 	return &of[a.below(len(of))]
 }
 
-// near picks one of the instants after the given time. It returns this instant, or a time shortly before it (1 µs, or
-// up to 3 ms). ok is false if the returned time would not be after the given time.
+// near picks one of the instants after the given time. It returns this instant, or a time shortly before it (by 1 µs,
+// or by up to 3 ms). ok is false if that time is not after the given time.
 func (a *archer) near(after time.Duration) (t time.Duration, ok bool) {
 	first, _ := slices.BinarySearch(a.instants, after+1)
 	if first == len(a.instants) {

@@ -38,9 +38,9 @@ func FindFirst(ctx context.Context, s *scenarios.Scenario, firstSeed uint64, see
 	return first, err
 }
 
-// Each performs the same runs as an exploration of the given seeds, one after the other. After each run it calls the
-// callback judged with the plan and the verdict. It stops when judged returns false or ctx is done, and returns the
-// number of runs performed. If a run fails, the error names its seed.
+// Each performs the same runs as an exploration of the given seeds, one after the other. After each run it passes the
+// plan and the verdict to judged. It stops when judged returns false or ctx is done, and returns the number of runs
+// performed. If a run fails, the error names its seed.
 func Each(ctx context.Context, s *scenarios.Scenario, from uint64, seeds int,
 	judged func(*nemesis.Plan, *checker.Verdict) bool) (runs int, err error) {
 	plans, err := (&Span{Free: !Guides(s, seeds)}).Plans(s)

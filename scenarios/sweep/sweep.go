@@ -3,8 +3,8 @@
 //
 // Goals: an edge is located to within the resolution of its key, and runs on both sides show it; an assertion is also
 // tried where its condition becomes true; a point at which no run was judged is never called safe; the result does not
-// depend on the number of workers; a report distinguishes values that were tried from those in between; each sign has
-// its own shape, for readers who cannot distinguish all colors; identical sweeps produce identical bytes.
+// depend on the number of workers; a report distinguishes values that were tried from those in between; signs differ in
+// shape as well as color, for readers who cannot distinguish all colors; identical sweeps produce identical bytes.
 //
 // Non-goals: faults other than the scenario's own (see search, verify), and how a diagram is drawn (see plot).
 //
@@ -34,7 +34,7 @@ type Sweep struct {
 	Points []*Point
 	// Between are the points that were tried between the points of the grid. First come the points where the condition
 	// of an assertion becomes true, then the points that were tried while bisecting. A point of a bisection may have
-	// fewer runs: its runs end as soon as each law that is bisected was broken in some but not all runs.
+	// fewer runs, because the runs stop once each law being bisected was broken in some of them, but not in all.
 	Between  []*Point
 	Edges    []Edge
 	Asserted []Asserted
@@ -51,10 +51,10 @@ type Options struct {
 	From       uint64 // the first seed
 	Seeds      int    // number of runs of each point, with consecutive seeds; at least 1
 	Sure       int    // minimum number of runs of a point beside an edge or a change of a condition; at least Seeds
-	// Resolution is, for each unit, the maximum distance between the values on the two sides of a bisected edge. Zero
-	// means the default: 1 ms, 1, or 1 ppm.
+	// Resolution is, for each unit, how far apart the values on the two sides of a bisected edge may be. Zero means the
+	// default: 1 ms, 1, or 1 ppm.
 	Resolution [Rates + 1]int64
-	// Crew performs the runs. Its Hands are workers created by NewWorker. Its function Progress is called with the
+	// Crew performs the runs. Its Hands are workers created by NewWorker. Its Progress function is called with the
 	// number of points or edges that are done.
 	campaign.Crew
 }
@@ -98,7 +98,6 @@ func (o *Options) check(b *Subject) error {
 	return nil
 }
 
-// resolution returns the resolution of an axis.
 func (o *Options) resolution(axis int) int64 { return o.Resolution[o.Axes[axis].unit()] }
 
 // Resolve parses a resolution such as "10ms", "2" or "100ppm", and sets it for all axes with that unit. The axes must
@@ -181,7 +180,7 @@ func (o *Options) words(levels []Level) string {
 	return strings.Join(parts, ", ")
 }
 
-// run performs the runs of the grid's points, and of the points between them, which are listed in beside.
+// run performs the runs of the grid's points, and of the points between them, which beside lists.
 func (s *Sweep) run(ctx context.Context, beside [][]Level) error {
 	var jobs []job
 	for _, p := range s.Points {
@@ -394,7 +393,7 @@ func (s *Sweep) at() string {
 	return "lock.ttl " + ttl.Text
 }
 
-// sharedSettings returns the settings that have the same value at all points, as texts: first the TTL, then the
+// sharedSettings returns descriptions of the settings that have the same value at all points: first the TTL, then the
 // settings that were passed to Set.
 func (s *Sweep) sharedSettings() []string {
 	at := s.at()

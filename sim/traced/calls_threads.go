@@ -110,7 +110,7 @@ func (p *Process) waiting(at futexKey, bits uint32) (list []*thread) {
 	return list
 }
 
-// wakes wakes at most n of the threads that wait on a futex. It returns the number of threads that it has woken.
+// wakes wakes up to n of the threads waiting on a futex, and returns how many it woke.
 func (p *Process) wakes(at futexKey, n int, bits uint32) (woken int) {
 	for _, t := range p.waiting(at, bits) {
 		if woken >= n {
@@ -172,7 +172,6 @@ func (t *thread) futex() outcome {
 	return gone
 }
 
-// waits makes a thread wait on a futex.
 func (t *thread) waits(bits uint32) outcome {
 	r := &t.regs
 	if peek32(t.tid, r.Rdi) != uint32(r.Rdx) {

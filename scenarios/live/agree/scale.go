@@ -18,9 +18,9 @@ const (
 	scaledLeast = 250 * time.Millisecond
 )
 
-// networkDelay is the network delay of scenarios that specify none. A fault that is due before tooEarly is moved to the
-// time movedTo. A client needs a few tenths of a millisecond to send its first message, and the host may delay this
-// message further.
+// networkDelay is the network delay of scenarios that specify none. A client needs a few tenths of a millisecond to
+// send its first message, and the host may delay this message further. Therefore, a fault that is due before tooEarly
+// is moved to movedTo.
 const (
 	networkDelay = "12ms..20ms"
 	tooEarly     = time.Millisecond
@@ -36,9 +36,9 @@ type scale struct {
 // scales lists the scales to try, in this order.
 var scales = []scale{{5, true}, {5, false}, {3, true}, {3, false}, {2, true}, {2, false}, {1, true}}
 
-// changed returns the scenario with its times scaled, and without its expectations for metrics. Times that are built
-// into Redis cannot be scaled: the second of appendfsync everysec, and the second between two acknowledgments of a
-// replica. A scenario that depends on them would get a different verdict, so it is not scaled.
+// changed returns the scenario with its times scaled, and without its expectations for metrics. Two times are built
+// into Redis and cannot be scaled: the interval of appendfsync everysec, and the interval between two acknowledgments
+// of a replica, each one second. A scenario that depends on them would get a different verdict, so it is not scaled.
 func (c scale) changed(s *scenarios.Scenario) (*scenarios.Scenario, error) {
 	d, err := format.ParseDocument(s.Name+".yaml", s.Text())
 	if err != nil {

@@ -157,7 +157,7 @@ func (j *jsonWriter) key(k lua.LValue) {
 }
 
 // length returns the largest index of a table whose keys are all positive integers. It returns 0 if the table is empty,
-// and -1 if the table has any other key. If the table has too many gaps, it raises an error.
+// -1 if it has any other key, and raises an error if it has too many gaps.
 func (j *jsonWriter) length(t *lua.LTable) int {
 	greatest, items := 0.0, 0.0
 	for k, _ := t.Next(lua.LNil); k != lua.LNil; k, _ = t.Next(k) {
@@ -183,8 +183,8 @@ type jsonReader struct {
 	depth int
 }
 
-// token is a token of JSON. kind is its first character, or '0' for a number, 'x' for an invalid token, and 0 at the
-// end of the text.
+// token is a JSON token. kind is its first character, or '0' for a number, 'x' for an invalid token, and 0 at the end
+// of the text.
 type token struct {
 	kind  byte
 	from  int
@@ -196,7 +196,7 @@ type token struct {
 var names = map[byte]string{'{': "T_OBJ_BEGIN", '}': "T_OBJ_END", '[': "T_ARR_BEGIN", ']': "T_ARR_END",
 	'"': "T_STRING", '0': "T_NUMBER", 't': "T_BOOLEAN", 'n': "T_NULL", ':': "T_COLON", ',': "T_COMMA", 0: "T_END"}
 
-// decodeText decodes a text that must consist of a single value.
+// decodeText decodes the text, which must consist of a single value.
 func (j *jsonReader) decodeText() lua.LValue {
 	if len(j.text) >= 2 && (j.text[0] == 0 || j.text[1] == 0) {
 		j.L.RaiseError("JSON parser does not support UTF-16 or UTF-32")
@@ -381,8 +381,8 @@ func (j *jsonReader) quoted(t token) token {
 	}
 }
 
-// unicode reads an escape of four hexadecimal digits, or two such escapes that form a surrogate pair. Afterward, j.at
-// is at the last digit.
+// unicode reads an escape of four hexadecimal digits, or two such escapes that form a surrogate pair. It leaves j.at at
+// the last digit.
 func (j *jsonReader) unicode(b *strings.Builder) bool {
 	c, ok := j.hex(j.at)
 	size := 6
