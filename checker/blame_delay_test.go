@@ -8,9 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// TestWhatADelayCostIsWhatItsGoingSaves checks all sets of up to three small delays. For each delay, the result of
-// saved must equal the time by which the total shrinks without that delay. Without the delays that enoughOf blames, the
-// total must shrink by at least the time by which the client was late.
+// TestWhatADelayCostIsWhatItsGoingSaves checks all sets of up to three small delays. For each delay, saved must return
+// how much smaller the total is without that delay. Without the delays that enoughOf blames, the total must be smaller
+// by at least as much as the client was late.
 func TestWhatADelayCostIsWhatItsGoingSaves(t *testing.T) {
 	var kinds []delay
 	for from := range history.Time(4) {

@@ -67,7 +67,6 @@ type messages struct {
 // example, two requests may get equal replies.
 const ambiguous = -1
 
-// see records a message and its delay.
 func (l *messages) see(x sim.Sent) {
 	what := fmt.Sprintf("%s to %s: %s %s", x.From, x.To, x.Phase, l.content(x))
 	if d, seen := l.travel[what]; seen && d != x.Travel {
@@ -76,9 +75,9 @@ func (l *messages) see(x sim.Sent) {
 	l.travel[what] = x.Travel
 }
 
-// compare compares the messages of a run with those of earlier runs of the same seed, which the given map contains. It
-// returns the number of messages that were also sent in earlier runs. It reports an error for each message whose delay
-// was different in an earlier run. It adds new messages to the map.
+// compare compares the messages of a run with before, the messages of earlier runs of the same seed. It returns the
+// number of messages that were also sent in earlier runs, and reports an error for each message whose delay was
+// different then. It adds new messages to before.
 func (l *messages) compare(t *testing.T, before map[string]time.Duration) (again int) {
 	for what, travel := range l.travel {
 		d, seen := before[what]
@@ -95,7 +94,7 @@ func (l *messages) compare(t *testing.T, before map[string]time.Duration) (again
 	return again
 }
 
-// These expressions match the parts of messages that must not influence the delay: keys, and numbers of earlier events.
+// Parts of messages that must not influence the delay: keys, and numbers of earlier events.
 var (
 	respInteger = regexp.MustCompile(`:\d+\r\n`)
 	keyOnly     = regexp.MustCompile(`key:\d+`)
@@ -105,10 +104,10 @@ var (
 	raftIndex = regexp.MustCompile(`(index|commit):\s*(\d+)`)
 )
 
-// content returns a text that identifies a message. Changes of data, and messages about such changes, are identified by
-// their words, without the number of earlier changes. Messages between Redis servers and messages to clients are
-// identified by their words and the second in which they were sent. For all other messages, the text also contains the
-// time on the sender's clock.
+// content returns a string that identifies a message. Changes of data, and messages about such changes, are identified
+// by their words, without the number of earlier changes. Messages between Redis servers and messages to clients are
+// identified by their words and the second in which they were sent. For all other messages, the string also contains
+// the time on the sender's clock.
 func (l *messages) content(x sim.Sent) string {
 	text := fmt.Sprintf("%+v", x.Body)
 	switch x.Phase {

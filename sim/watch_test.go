@@ -38,8 +38,8 @@ func TestAWatchReportsActsPointsAndMessages(t *testing.T) {
 		"1ms s-1 sends c 1", "2ms c acts", "2ms c passes acquired 2", "5ms c acts")
 }
 
-// TestAPausedProcessActsWhenItIsResumed: if a message arrives during a pause, the process handles it when the pause
-// ends.
+// TestAPausedProcessActsWhenItIsResumed checks that if a message arrives during a pause, the process handles it when
+// the pause ends.
 func TestAPausedProcessActsWhenItIsResumed(t *testing.T) {
 	l := newLab(t)
 	l.client("c", func(env Env) { env.Call(50*ms, nil, to("s-1", "A")) })

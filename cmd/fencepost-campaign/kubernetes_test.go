@@ -34,8 +34,8 @@ var published = map[metav1.TypeMeta]func() any{
 	{APIVersion: "v1", Kind: "Service"}:                         func() any { return &corev1.Service{} },
 }
 
-// manifests returns the objects in the files of the folder kubernetes. It is an error if an object has a field that its
-// type does not have.
+// manifests returns the objects in the files in the folder kubernetes. It fails the test if an object has a field that
+// its type does not have.
 func manifests(t *testing.T) (all []any) {
 	t.Helper()
 	files, err := filepath.Glob("kubernetes/*.yaml")

@@ -18,7 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// usersRedis starts a Redis server like one that a user might have, with additional lines of configuration, and returns
+// usersRedis starts a Redis server that stands for a user's own, with additional lines of configuration, and returns
 // its address.
 func usersRedis(t *testing.T, config ...string) (here string) {
 	t.Helper()
@@ -106,7 +106,7 @@ work: {hold: %s}
 limit: 60s
 `
 
-// patientLock is a lock whose TTL and timeout are longer than stalls of the host. A run of it takes as long as its TTL.
+// patientLock is a lock whose TTL and timeout are longer than any stall of the host. A run takes as long as the TTL.
 const patientLock = "set-nx-px, ttl: 10s, timeout: 20s"
 
 // TestTheAgainLineRunsOnTheSameServers executes the repeat command of the report, and that of the plan file. Both must

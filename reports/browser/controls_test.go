@@ -13,7 +13,7 @@ import (
 )
 
 // view is a JavaScript expression for the positions of the witness events in the timeline. They change whenever the
-// reader zooms or pans.
+// user zooms or pans.
 const view = `[...document.querySelectorAll("#chart .pin")].map(e => e.getAttribute("transform")).join()`
 
 // changes performs actions and waits until the view has changed.
@@ -46,7 +46,7 @@ func (p *tab) middle(selector string) (x, y float64) {
 	return at[0], at[1]
 }
 
-// tabTo presses Tab until a match of the selector has the focus.
+// tabTo presses Tab until a match of the selector has focus.
 func (p *tab) tabTo(selector string) {
 	p.Helper()
 	p.do(chromedp.Evaluate(`document.activeElement.blur(); getSelection().collapse(document.body, 0)`, nil))
@@ -142,8 +142,8 @@ func TestTheTimelineIsUsedByKeyboard(t *testing.T) {
 	p.until("Enter on a number does not lead to its line", `document.activeElement.matches(".witness li")`)
 }
 
-// On a phone, the plot is wider than the screen. It scrolls inside a frame while the names stay in place, and the
-// reader can drag it.
+// On a phone, the plot is wider than the screen. It scrolls inside a frame while the names stay in place, and the user
+// can drag it.
 func TestTheTimelineIsUsedByTouch(t *testing.T) {
 	p := theMachine(t).open(t, "run", screens[2])
 	name := `document.querySelector("#chart .name").getBoundingClientRect().left`

@@ -109,8 +109,8 @@ func putsOneKey(resource *wire) {
 	resource.ask(report...)
 }
 
-// TestAUsersClientOfEtcd checks runs with a client that calls etcd by gRPC. The grant must last as long as the lease of
-// the client's key. The key must be recorded as the client's own. Unsupported requests must be refused and reported.
+// TestAUsersClientOfEtcd checks runs with a client that calls etcd over gRPC. The grant must last as long as the lease
+// of the client's key. The key must be recorded as the client's own. Unsupported requests must be refused and reported.
 func TestAUsersClientOfEtcd(t *testing.T) {
 	t.Parallel()
 	for pause, want := range map[string]string{

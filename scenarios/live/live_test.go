@@ -22,9 +22,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// scenario returns a scenario with two clients of a lock with a TTL of one second, to which it adds the given lines.
-// The clients check the elapsed time. Otherwise, their lease would begin when they receive the reply, so a stall of the
-// host could make the lease outlast the key.
+// scenario returns a scenario in which two clients use a lock with a TTL of one second. It includes the given
+// additional lines. The clients check the elapsed time. Otherwise, their lease would begin when they receive the reply,
+// so a stall of the host could make the lease outlast the key.
 func scenario(t *testing.T, protocol string, more ...string) *scenarios.Scenario {
 	t.Helper()
 	lines := []string{"name: live-test", "summary: x", "source: x", "servers: {redis: 1}",
@@ -48,7 +48,6 @@ func scenario(t *testing.T, protocol string, more ...string) *scenarios.Scenario
 	return s
 }
 
-// start starts a process keeper for a test.
 func start(t testing.TB) *process.Keeper {
 	t.Helper()
 	k, err := process.Start()
@@ -228,7 +227,7 @@ func TestSectionsExclude(t *testing.T) {
 }
 
 // TestMeasuresAreThoseThatRequestsShow checks that the safety measures of a user's client are inferred from its
-// requests and not from the scenario's protocol.
+// requests rather than from the scenario's protocol.
 func TestMeasuresAreThoseThatRequestsShow(t *testing.T) {
 	testkit.FullOnly(t)
 	t.Parallel()
@@ -427,8 +426,8 @@ func TestAnExtensionThatFailedIsBlamed(t *testing.T) {
 	}
 }
 
-// TestAStallThatMayDecideIsReported checks that a stall of the host is reported if it is longer than the time for which
-// a client waits for a reply.
+// TestAStallThatMayDecideIsReported checks that a stall of the host is reported if it is longer than a client waits for
+// a reply.
 func TestAStallThatMayDecideIsReported(t *testing.T) {
 	s := scenario(t, "set-nx-px", "lock: {protocol: set-nx-px, ttl: 1s, timeout: 80ms}")
 	for stall, want := range map[time.Duration]bool{80 * time.Millisecond: false, 81 * time.Millisecond: true} {

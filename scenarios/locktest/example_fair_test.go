@@ -12,8 +12,8 @@ import (
 // placeTimeout is how long a client keeps its place in the queue of a fairMutex after its last request.
 const placeTimeout = 2 * time.Second
 
-// fairMutex is a mutex with a queue on one Redis. A list contains the waiting clients in order. A sorted set contains
-// the time at which each place expires, by the server's clock. A client keeps its place by asking again.
+// fairMutex is a mutex with a queue on one Redis server. A list contains the waiting clients in order. A sorted set
+// contains the time at which each place expires, by the server's clock. A client keeps its place by asking again.
 type fairMutex struct {
 	*mutex
 	ask string // the script that asks for the lock

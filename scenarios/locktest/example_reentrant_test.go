@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// reentrant is a lock on one Redis that its holder may acquire again. Its key is a hash with one field, which is named
-// after the owner and counts the owner's holds. The last release deletes the key.
+// reentrant is a lock on one Redis server that its holder may acquire again. Its key is a hash with one field, which is
+// named after the owner and counts the owner's holds. The last release deletes the key.
 type reentrant struct {
 	*mutex
 	enter, leave string // scripts

@@ -30,8 +30,8 @@ func deeply(n int, f func()) {
 	deeply(n-1, f)
 }
 
-// TestARaceFailsItsSeed: a run with a data race fails with the full report, and the other seeds continue. The trial run
-// also reports the race.
+// TestARaceFailsItsSeed checks that a run with a data race fails with the full report, and that the other seeds
+// continue. The trial run must also report the race.
 func TestARaceFailsItsSeed(t *testing.T) {
 	c := Config{Seeds: 2, Plan: []string{noEffect}, SkipTrial: true,
 		New: func(c *Client) (Lock, error) { return &racing{plain: plain{c: c, ttl: 8 * time.Second}}, nil }}

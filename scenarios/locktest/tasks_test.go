@@ -110,10 +110,10 @@ func (h handless) ForTask(n int) locktest.Lock {
 	return h.inObject
 }
 
-// TestTasksShareTheLockObjectOfTheirClient: a lock with an owner value for each acquisition violates no law for leases,
-// under all groups of faults that leases survive. If the owner value is in the shared object, the next task overwrites
-// it, and the first task then deletes the key of the second. A lock that compares only client names lets two tasks of a
-// client hold the lock at the same time.
+// TestTasksShareTheLockObjectOfTheirClient runs three kinds of locks. A lock with an owner value for each acquisition
+// violates no law for leases, under all groups of faults that leases survive. If the owner value is in the shared
+// object, the next task overwrites it, and the first task then deletes the key of the second. A lock that compares only
+// client names lets two tasks of a client hold the lock at the same time.
 func TestTasksShareTheLockObjectOfTheirClient(t *testing.T) {
 	removed := checker.Cause{Kind: checker.RemovedByNonOwner}
 	overwritten := checker.Cause{Kind: checker.RemovedByNonOwner, Detail: checker.Overwritten}
@@ -154,8 +154,8 @@ func TestTasksShareTheLockObjectOfTheirClient(t *testing.T) {
 	}
 }
 
-// TestALockThatCannotBeSharedIsAFailure: the run fails and is not judged if a request cannot be attributed to a task,
-// or if ForTask returns no Lock for a task.
+// TestALockThatCannotBeSharedIsAFailure checks that a run fails and is not judged if a request cannot be attributed to
+// a task, or if ForTask returns no Lock for a task.
 func TestALockThatCannotBeSharedIsAFailure(t *testing.T) {
 	for _, test := range []struct {
 		name, want string

@@ -106,7 +106,6 @@ func (r *recipe) keep(env sim.Env, h *locks.Hold, lost, over *sim.Signal) {
 // Extend does nothing, because the session is kept alive in the background.
 func (r *recipe) Extend(sim.Env, *locks.Hold) error { return nil }
 
-// Release releases the lock.
 func (r *recipe) Release(env sim.Env, h *locks.Hold) locks.Answer {
 	r.Close(env)
 	switch yes, answered := r.ask(env, h.Attempt, "GIVE"); {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestTheFlagsOfATestAreThoseOfItsProcesses: the user's flags are passed on as they were written. Flags that go test
-// sets for this process are not passed on.
+// TestTheFlagsOfATestAreThoseOfItsProcesses checks that the user's flags are passed on as they were written, and that
+// flags that go test sets for this process are not passed on.
 func TestTheFlagsOfATestAreThoseOfItsProcesses(t *testing.T) {
 	for args, want := range map[string]string{
 		"":                             "",

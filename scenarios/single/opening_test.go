@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single/singletest"
 )
 
-// TestTheOpeningSaysWhatTheScenarioIsThereToShow: a green "as expected" never appears above a broken law. Instead, the
-// report says what the scenario should show.
+// TestTheOpeningSaysWhatTheScenarioIsThereToShow checks that a green "as expected" never appears above a broken law.
+// Instead, the report must say what the scenario should show.
 func TestTheOpeningSaysWhatTheScenarioIsThereToShow(t *testing.T) {
 	paused := format.Law{Outcome: checker.Violated,
 		Cause: checker.Cause{Kind: checker.HolderOutlivedLease, Detail: checker.ByPause}}
@@ -75,8 +75,8 @@ func TestTheOpeningSaysWhatTheScenarioIsThereToShow(t *testing.T) {
 	}
 }
 
-// TestTheHeadlineOfASurpriseIsTheSurprise: if a run contradicts its expectation, its headline is about the unexpected
-// violation, even if a more serious law is broken as expected.
+// TestTheHeadlineOfASurpriseIsTheSurprise checks that if a run contradicts its expectation, its headline is about the
+// unexpected violation, even if a more serious law is broken as expected.
 func TestTheHeadlineOfASurpriseIsTheSurprise(t *testing.T) {
 	run := singletest.Kleppmann()
 	run.Verdict = checker.Verdict{Findings: []checker.Finding{

@@ -102,8 +102,8 @@ func TestObjectsThatKubernetesRefuses(t *testing.T) {
 	}
 }
 
-// TestIdentityOfAnObjectIsCompared: a delete or update request that specifies an object's UID is refused if this object
-// has been replaced or deleted.
+// TestIdentityOfAnObjectIsCompared checks that if a delete or update request specifies an object's UID, it is refused
+// if this object has been replaced or deleted.
 func TestIdentityOfAnObjectIsCompared(t *testing.T) {
 	asAPI(t, func(_ *desk, c apiCaller) {
 		one := leasesOfDefault + "/t"
@@ -127,7 +127,7 @@ func TestIdentityOfAnObjectIsCompared(t *testing.T) {
 	})
 }
 
-// TestUnchangedObjectKeepsItsVersion: an update that does not change the object does not change its version either.
+// TestUnchangedObjectKeepsItsVersion checks that an update that does not change the object does not change its version.
 func TestUnchangedObjectKeepsItsVersion(t *testing.T) {
 	asAPI(t, func(_ *desk, c apiCaller) {
 		one := leasesOfDefault + "/t"
@@ -146,7 +146,8 @@ func TestUnchangedObjectKeepsItsVersion(t *testing.T) {
 	})
 }
 
-// TestFieldsThatThereAreNot: unknown fields of an object are dropped or, if the client requests strict checks, refused.
+// TestFieldsThatThereAreNot checks that unknown fields of an object are dropped or, if the client requests strict
+// checks, refused.
 func TestFieldsThatThereAreNot(t *testing.T) {
 	asAPI(t, func(_ *desk, c apiCaller) {
 		body := `{"metadata":{"name":"t"},"spec":{"holderIdentity":"a","HolderIdentity":"b","foo":1}}`

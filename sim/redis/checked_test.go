@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestRecordsSayWhatARequestHasChecked: if a request changes a key or member of another owner, the record of the change
-// shows what the request has checked atomically with the change.
+// TestRecordsSayWhatARequestHasChecked checks that if a request changes a key or member of another owner, the record of
+// the change shows what the request has checked atomically with the change.
 func TestRecordsSayWhatARequestHasChecked(t *testing.T) {
 	const released = `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end`
 	for _, test := range []struct {
@@ -132,8 +132,8 @@ func checks(events []history.Event) string {
 	return strings.Join(all, "; ")
 }
 
-// TestOnlyRequestsCheck: if a key changes without a request, for example because it expires, the record contains no
-// check.
+// TestOnlyRequestsCheck checks that if a key changes without a request, for example because it expires, the record
+// contains no check.
 func TestOnlyRequestsCheck(t *testing.T) {
 	m := newMachine(everysec)
 	m.do("a/1", "SET k v PX 100")
@@ -151,9 +151,9 @@ func TestOnlyRequestsCheck(t *testing.T) {
 	}
 }
 
-// TestAScoreWhoseTimeHasNotComeIsRecorded: a request may remove a member of a sorted set because of its score. If the
-// score is a time in seconds, milliseconds, microseconds or nanoseconds, the record shows whether this time had come,
-// according to the server's clock.
+// TestAScoreWhoseTimeHasNotComeIsRecorded removes a member of a sorted set because of its score. If the score is a time
+// in seconds, milliseconds, microseconds or nanoseconds, the record must show whether this time had come, according to
+// the server's clock.
 func TestAScoreWhoseTimeHasNotComeIsRecorded(t *testing.T) {
 	now := time.Duration(epoch)
 	for unit, in := range map[time.Duration]string{time.Second: "s", time.Millisecond: "ms", time.Microsecond: "us",

@@ -62,7 +62,6 @@ func (v vocabulary) library() string {
 	return first + v.one(libraryBodies...)
 }
 
-// function returns a random function name.
 func (v vocabulary) function() string { return v.one("f", "g", "h", "F", "nosuch") }
 
 const releaseLibrary = "#!lua name=locks\nredis.register_function('release', function(keys, args) " +
@@ -88,8 +87,8 @@ func TestFunctionsAreData(t *testing.T) {
 	check(t, "another", replica.do("client-1/1", "FCALL release 1 lock a"), "-ERR Function not found")
 }
 
-// TestFunctionsChangeKeysForTheAttempt: if a function changes a key, the change belongs to the attempt that called the
-// function. The log contains the effects of the function.
+// TestFunctionsChangeKeysForTheAttempt checks that if a function changes a key, the change belongs to the attempt that
+// called the function. The log must contain the effects of the function.
 func TestFunctionsChangeKeysForTheAttempt(t *testing.T) {
 	m := newMachine(Config{Persistence: store.Always})
 	m.args("client-1/1", "FUNCTION", "LOAD", releaseLibrary)
@@ -101,7 +100,7 @@ func TestFunctionsChangeKeysForTheAttempt(t *testing.T) {
 	check(t, "the log", strings.Join(log[1:], "; "), "SET lock a; DEL lock")
 }
 
-// TestReplicasRefuseFunctionsThatMayWrite: a replica calls only functions with the flag no-writes.
+// TestReplicasRefuseFunctionsThatMayWrite checks that a replica calls only functions with the flag no-writes.
 func TestReplicasRefuseFunctionsThatMayWrite(t *testing.T) {
 	m := newMachine(Config{Persistence: store.Always})
 	m.args("client-1/1", "FUNCTION", "LOAD", releaseLibrary+" redis.register_function{function_name='look', "+

@@ -49,8 +49,8 @@ func drawWaits(v vocabulary, count int) (steps []step) {
 }
 
 // TestWaitingForListsAnswersAsRedis makes connections wait for lists that other connections create, on the node and on
-// a real Redis. It compares which connections are served, and with which elements. The commands include transactions,
-// scripts, timeouts, CLIENT UNBLOCK, watched keys, and requests that are queued behind a waiting request.
+// a real Redis server. It compares which connections are served, and with which elements. The commands include
+// transactions, scripts, timeouts, CLIENT UNBLOCK, watched keys, and requests that are queued behind a waiting request.
 func TestWaitingForListsAnswersAsRedis(t *testing.T) {
 	r := newRig(t, 4)
 	r.helper.do("CONFIG", "SET", "slowlog-log-slower-than", "-1")
@@ -62,7 +62,7 @@ func TestWaitingForListsAnswersAsRedis(t *testing.T) {
 }
 
 // TestWaitersAreServedAsByRedis runs the situations in testdata/waits.txt, one per line, on the node and on a real
-// Redis. Each line specifies which clients wait for which lists, and what the other clients do.
+// Redis server. Each line specifies which clients wait for which lists, and what the other clients do.
 func TestWaitersAreServedAsByRedis(t *testing.T) {
 	r := newRig(t, 4)
 	r.strict = true

@@ -13,7 +13,6 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// membersExcept returns all members except one.
 func membersExcept(id sim.ProcessID) []sim.ProcessID {
 	return slices.DeleteFunc(slices.Clone(members), func(m sim.ProcessID) bool { return m == id })
 }
@@ -45,8 +44,8 @@ func disturbed(s *service, seed uint64) *history.History {
 	return s.run(5 * time.Minute)
 }
 
-// TestCarefulClientsExcludeEachOtherUnderFaults: if clients stop working when they are SUSPENDED and no client is
-// paused, no two clients are in the critical section at the same time.
+// TestCarefulClientsExcludeEachOtherUnderFaults checks that if clients stop working when they are SUSPENDED and no
+// client is paused, no two clients are in the critical section at the same time.
 func TestCarefulClientsExcludeEachOtherUnderFaults(t *testing.T) {
 	s := newService(t, 1)
 	var c checker.Checker

@@ -98,8 +98,8 @@ func TestSessionsSurviveACrashOfTheLeader(t *testing.T) {
 	}
 }
 
-// TestMinorityDownHindersNobody: clients still get the lock while one member is down. If a client tries this member
-// first, the client gives up on it after a third of the timeout. The client then waits for up to a second before it
+// TestMinorityDownHindersNobody checks that clients still get the lock while one member is down. If a client tries this
+// member first, it gives up on the member after a third of the timeout. It then waits for up to a second before it
 // tries the next member. If the silent member is the leader, the other members notice after ten seconds.
 func TestMinorityDownHindersNobody(t *testing.T) {
 	away := map[string]func(s *service, id sim.ProcessID){

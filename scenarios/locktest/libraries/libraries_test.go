@@ -31,8 +31,8 @@ func each(t *testing.T, fenced bool) {
 	}
 }
 
-// judgeable fails the test if some runs could not be judged, or had a different result when they were repeated. It
-// ignores runs in which the library is known to stop virtual time.
+// judgeable fails the test if some runs could not be judged, or had a different result when repeated. It ignores runs
+// in which the library is known to stop virtual time.
 func judgeable(t *testing.T, r *locktest.Report) {
 	t.Helper()
 	for _, f := range r.Failures {

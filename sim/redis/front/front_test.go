@@ -85,9 +85,9 @@ func (s *stage) answer(client, server string, to *sim.Incoming, reply string) {
 	s.wires[at].Arrived(s.lines[at], []byte(reply), to)
 }
 
-// TestAConnectionBelongsToAClient: a request belongs to the client of its connection, whatever the request contains. If
-// it contains a value that an earlier attempt of the client has written, it belongs to that attempt, unless the client
-// is requesting the lock.
+// TestAConnectionBelongsToAClient checks that a request belongs to the client of its connection, whatever the request
+// contains. If it contains a value that an earlier attempt of the client has written, it belongs to that attempt,
+// unless the client is requesting the lock.
 func TestAConnectionBelongsToAClient(t *testing.T) {
 	s := newStage(t)
 	of := func(client string, want history.Attempt, args ...string) {
@@ -123,11 +123,11 @@ func TestAConnectionBelongsToAClient(t *testing.T) {
 	of("a", "a/3", "PING")
 }
 
-// TestARequestBelongsToItsTask: a client has several tasks. A request that is sent while a task is in a call belongs to
-// that task's attempt, even if it contains another task's value. Code that an earlier call has left running may also
-// send requests. Such a request belongs to the attempt whose value it contains. If it contains no such value, it
-// belongs to the only attempt that is requesting the lock. If several attempts are requesting it, the request is
-// refused unless it concerns no key.
+// TestARequestBelongsToItsTask checks the requests of a client with several tasks. A request that is sent while a task
+// is in a call belongs to that task's attempt, even if it contains another task's value. Code left running by an
+// earlier call may also send requests. Such a request belongs to the attempt whose value it contains. If it contains no
+// such value, it belongs to the only attempt that is requesting the lock. If several attempts are requesting it, the
+// request is refused unless it concerns no key.
 func TestARequestBelongsToItsTask(t *testing.T) {
 	s := newStage(t)
 	a := s.client("a").(sim.Tasks)
@@ -233,8 +233,9 @@ func TestTheRoundThatAcquires(t *testing.T) {
 	}
 }
 
-// TestARoundOfSeveralKeys: requests for different keys on the same server belong to the same try. A second request for
-// the same key begins the next try. The same is true of transactions, which are identified by their EXEC.
+// TestARoundOfSeveralKeys checks that requests for different keys on the same server belong to the same try, and that a
+// second request for the same key begins the next try. The same is true of transactions, which are identified by their
+// EXEC.
 func TestARoundOfSeveralKeys(t *testing.T) {
 	s := newStage(t)
 	c := s.client("c")
