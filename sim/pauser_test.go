@@ -11,9 +11,9 @@ type freezer struct{ echo }
 func (f *freezer) Pause()  { f.note("pause") }
 func (f *freezer) Resume() { f.note("resume") }
 
-// TestPauserIsCalledForTheFirstPauseAndTheLastResume: when pauses nest, Pause is called only when the first pause
-// begins, and Resume only when the last pause ends, even while the process is down. Resume is called before any of the
-// events that were held back.
+// TestPauserIsCalledForTheFirstPauseAndTheLastResume checks nested pauses. Pause must be called only when the first
+// pause begins, and Resume only when the last pause ends, even while the process is down. Resume must be called before
+// any of the events that were held back.
 func TestPauserIsCalledForTheFirstPauseAndTheLastResume(t *testing.T) {
 	l := &lab{World: New(7, Options{Delay: Delay{ms, ms}}), t: t}
 	s := &freezer{echo{w: l.World}}

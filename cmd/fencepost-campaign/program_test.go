@@ -44,7 +44,6 @@ var build = sync.OnceValue(func() error {
 	return nil
 })
 
-// program returns a command that runs one of the programs in a folder.
 func program(t testing.TB, dir, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	if err := build(); err != nil {

@@ -14,8 +14,8 @@ import (
 )
 
 // BenchmarkCheckMillion checks a million events, as JSON lines and as EDN, recorded on one machine and on two whose
-// clocks may be off. 50 clients take turns at 10 locks; some cases have fewer clients, some up to a hundred thousand.
-// It reports the peak memory use of the process:
+// clocks may be off. In most cases, 50 clients take turns at 10 locks; the number of clients varies in the other cases,
+// up to a hundred thousand. It reports the peak memory use of the process:
 //
 //	go test ./cmd/fencepost -run ^$ -bench CheckMillion/json -benchtime 1x
 func BenchmarkCheckMillion(b *testing.B) {

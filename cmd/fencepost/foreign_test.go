@@ -84,8 +84,8 @@ func TestFindingsInClientsOfEtcdAndZooKeeper(t *testing.T) {
 	}
 }
 
-// TestThePrintedSamples shows how lock classes that are printed in the documentation really behave, with the libraries
-// that they import.
+// TestThePrintedSamples shows how lock classes from published documentation really behave, with the libraries that they
+// import.
 func TestThePrintedSamples(t *testing.T) {
 	printed := filepath.Join(workers, "python-etcd3", "printed.yaml")
 	for _, c := range []foreign{

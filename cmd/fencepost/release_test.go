@@ -27,8 +27,8 @@ import (
 var entryOfLog = regexp.MustCompile(`(?m)^## (v\S+), (not yet released|\d{4}-\d\d-\d\d)$`)
 
 // TestTheChangeLogNamesEachVersion checks the change log. Its entries must be in the order of their versions, only the
-// newest may be unreleased, and every version with a tag must have an entry. The name of the JSON schema that the
-// change log promises to support must be the one in the documents.
+// newest may be unreleased, and every version with a tag must have an entry. The change log must name the JSON schema
+// that the commands' output has.
 func TestTheChangeLogNamesEachVersion(t *testing.T) {
 	text := readFrom(t, ".github/CHANGELOG.md")
 	var versions, dates []string

@@ -73,9 +73,9 @@ func (p *tab) lines() []string {
 	return strings.Split(value[string](p, `document.getElementById("plan").value`), "\n")
 }
 
-// place returns a point of the picture in screen coordinates. The JavaScript expression computes the point's x. In this
-// expression, f is the rectangle of the first fault, and t(seconds) is the position of a true time. The point's y is
-// the middle of that fault.
+// place returns a point of the picture in screen coordinates. The JavaScript expression computes the point's x; in it,
+// f is the rectangle of the first fault, and t(seconds) is the position of a true time. The point's y is the middle of
+// f.
 func (p *tab) place(expression string) (x, y float64) {
 	p.Helper()
 	at := value[[2]float64](p, `(() => {
@@ -389,7 +389,7 @@ func TestThePageOnEachScreen(t *testing.T) {
 	}
 }
 
-// link returns a link that contains a text, given as a JavaScript expression, and a seed.
+// link returns a link that contains the text to which a JavaScript expression evaluates, and a seed.
 func (p *playing) link(text, seed string) (link string) {
 	p.do(chromedp.Evaluate(fmt.Sprintf(`(async () => {
 	const packed = new Blob([JSON.stringify({text: %s, seed: %q})]).stream().pipeThrough(new CompressionStream("deflate-raw"));

@@ -66,7 +66,7 @@ func (p *tab) askAll(seeds int) (all asked) {
 	return all
 }
 
-// mostSent is the maximum number of bytes that a reader should have to load over a mobile connection.
+// mostSent is the maximum number of bytes that a visitor should have to load over a mobile connection.
 const mostSent = 4_100_000
 
 // TestThePageAsFiles writes the page as files for a web host. The page must show the same runs as the served page, with

@@ -37,7 +37,7 @@ var causesOf = map[checker.Law][]checker.CauseKind{
 	checker.Fairness:       {checker.Overtaken, checker.LeftFree},
 }
 
-// details lists the variants of causes.
+// details lists the variants of each cause.
 var details = map[checker.CauseKind][]string{
 	checker.ValidityMiscounted:   {"", checker.GoneKey},
 	checker.ExpiredEarly:         {checker.ServerClock, checker.ClientClock},

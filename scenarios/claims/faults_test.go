@@ -118,8 +118,8 @@ func parts(f nemesis.Fault, names nemesis.Names, oneWay bool) (list []nemesis.Fa
 	return list
 }
 
-// A cut has the same effect as separate cuts of all its pairs of processes. Each of these has the same effect as cuts
-// of its two directions.
+// A cut has the same effect as separate cuts between all of its pairs of processes, and each of these has the same
+// effect as cuts of its two directions.
 func TestACutActsAsTheCutsOfItsPairsAndDirections(t *testing.T) {
 	asTheSame(t, "pairs and directions of cuts", 6, 150,
 		func(_ *rand.Rand, s *scenarios.Scenario, p nemesis.Plan) (list []nemesis.Plan) {

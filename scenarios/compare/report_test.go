@@ -54,7 +54,6 @@ func threeLocks() *Report {
 	return &Report{Comparison: c, Repeat: "fencepost compare"}
 }
 
-// page returns the page of a document.
 func page(t *testing.T, d *document.Document) string {
 	t.Helper()
 	var b strings.Builder
@@ -141,8 +140,8 @@ func TestTheComparisonIsOneJSONObject(t *testing.T) {
 var markOfPage = regexp.MustCompile(`<td class="mark( first)?(?: (good|bad|open))?" title="(.*?)\n(.*?): (.*?)">(.)</td>`)
 
 // TestEveryMarkOfThePageIsThatOfItsLaw compares the marks on the page with the cells. Each law of each cell must have a
-// mark in the column with its name, and the mark's text must name the law. The mark of the law that decides survival
-// must have the color of its outcome. No other mark may have a color.
+// mark in the column with its name, and the mark's text must name the law. Only the mark of resource-safety, which
+// decides survival, has a color: that of its outcome.
 func TestEveryMarkOfThePageIsThatOfItsLaw(t *testing.T) {
 	r := threeLocks()
 	// in the second case nobody acquires the lock, so no data is lost
@@ -195,7 +194,7 @@ func TestEveryMarkOfThePageIsThatOfItsLaw(t *testing.T) {
 }
 
 // TestEveryFigureIsShownInItsColumn checks figures that are measured both for one client and for several. Each must
-// appear in two columns, with a bar below it if the column compares the locks with bars.
+// appear in two columns. If a column compares the locks with bars, there must be a bar below the figure.
 func TestEveryFigureIsShownInItsColumn(t *testing.T) {
 	r := threeLocks()
 	for i := range r.Locks {

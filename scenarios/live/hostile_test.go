@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// holds acquires the lock, calls the function work, and releases the lock.
+// holds acquires the lock, calls work, and releases the lock.
 func holds(redis, resource *wire, lock string, work func()) {
 	resource.ask("FENCEPOST", "ACQUIRING", lock)
 	for redis.ask("SET", lock, "v", "NX", "PX", "1000") != "+OK" {
@@ -194,7 +194,7 @@ type nowhere struct{}
 
 func (nowhere) Write(b []byte) (int, error) { return len(b), nil }
 
-// These are the possible outcomes of a run with a hostile client.
+// The possible outcomes of a run with a hostile client.
 const (
 	nothing = "nothing ran" // an error before the scenario began
 	early   = "early end"   // the run ends, and what has happened is kept

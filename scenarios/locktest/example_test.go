@@ -13,11 +13,11 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// lease is the time to live of the key of a mutex.
+// lease is the TTL of a mutex's key.
 const lease = 8 * time.Second
 
-// mutex is a lock on one Redis. It retries until SET NX PX succeeds, and its release is a script that deletes the key
-// only if it has the client's own value.
+// mutex is a lock on one Redis server. It retries until SET NX PX succeeds, and its release is a script that deletes
+// the key only if it has the client's own value.
 type mutex struct {
 	client     *locktest.Client
 	conn       net.Conn
@@ -78,8 +78,8 @@ func (m *mutex) Unlock(context.Context) error {
 
 func (m *mutex) Close() error { return m.conn.Close() }
 
-// Example shows a lock on one Redis and its complete test. Clients pause at random, and the lock must keep the laws
-// that a lock with a lease can keep.
+// Example shows a lock on one Redis server and its complete test. Clients pause at random, and the lock must keep the
+// laws that a lock with a lease can keep.
 func Example() {
 	TestMutex := func(t *testing.T) {
 		locktest.Run(t, locktest.Config{New: newMutex, Servers: locktest.Redis(1), TTL: lease,

@@ -77,8 +77,7 @@ func TestEveryFormSaysWhoJudged(t *testing.T) {
 	}
 }
 
-// shown calls write and returns the text that it has written, with all white space between words reduced to single
-// spaces.
+// shown calls write and returns its output, with all white space between words reduced to single spaces.
 func shown(t *testing.T, write func(io.Writer) error) string {
 	t.Helper()
 	var b strings.Builder
@@ -88,7 +87,8 @@ func shown(t *testing.T, write func(io.Writer) error) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// TestRunsHaveASchema: the schemas of a run and of a recorded history can be generated from the types that are printed.
+// TestRunsHaveASchema checks that the schemas of a run and of a recorded history can be generated from the types that
+// are printed.
 func TestRunsHaveASchema(t *testing.T) {
 	text, err := document.Schema([]document.Described{{Commands: []string{"run", "replay", "live"}, Object: runJSON{}},
 		{Commands: []string{"check"}, Object: recordedJSON{}}})

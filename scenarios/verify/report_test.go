@@ -55,7 +55,7 @@ func verified() *Report {
 				Tally: Tally{Schedules: 500, Laws: campaign.NewLaws(s.Promise.Laws)}}}}}
 }
 
-// breaks adds to the report a counterexample with the given number of faults.
+// breaks adds a counterexample with the given number of faults to the report.
 func (v *Report) breaks(law checker.Law, kind checker.CauseKind, faults int, run *single.Run) {
 	v.Options.KeepFaults, v.Run = false, run
 	v.Found = &Counterexample{Law: law, Cause: checker.Cause{Kind: kind},

@@ -234,7 +234,7 @@ func TestClassesOfServerCrashesLoseNothing(t *testing.T) {
 	}
 }
 
-// renewedLock is a lock whose holder renews it while it works.
+// renewedLock is a lock whose holder renews it while working.
 const renewedLock = `name: renewed
 servers: {redis: 1, persistence: {append-fsync: always}}
 clients: 2

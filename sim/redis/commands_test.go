@@ -23,8 +23,7 @@ type listed struct {
 	flags []string
 }
 
-// readCommands reads the list of the commands of Redis 7.0 and, for Redis 8, also the list of the commands that were
-// added later.
+// readCommands reads the list of Redis 7.0 commands and, for Redis 8, also the list of commands that were added later.
 func readCommands(t *testing.T, v Version) (list []listed) {
 	t.Helper()
 	for _, file := range []string{"testdata/commands-7.0.txt", "testdata/commands-8.txt"} {
@@ -71,8 +70,8 @@ func whyRefused(v Version, name string) string {
 	return refusedBecause(v, name)
 }
 
-// TestEveryCommandIsSimulatedOrRefused: each command of a version is either executed or refused with a reason. The node
-// has no other commands.
+// TestEveryCommandIsSimulatedOrRefused checks that each command of a version is either executed or refused with a
+// reason, and that the node has no other commands.
 func TestEveryCommandIsSimulatedOrRefused(t *testing.T) {
 	for _, v := range []Version{Redis7, Redis8} {
 		m := newMachine(Config{Version: v})
@@ -122,8 +121,8 @@ func TestFlagsOfCommandsAreThoseOfRedis(t *testing.T) {
 	}
 }
 
-// TestListOfCommandsIsThatOfRedis compares the list of the commands of Redis 7.0 in testdata with a real server's reply
-// to COMMAND.
+// TestListOfCommandsIsThatOfRedis compares the list of Redis 7.0 commands in testdata with a real server's reply to
+// COMMAND.
 func TestListOfCommandsIsThatOfRedis(t *testing.T) {
 	reply, _ := resp.Parse([]byte(startRealRedis(t).dial().do("COMMAND")))
 	var lines []string
@@ -177,7 +176,7 @@ func TestLaterCommandsAreUnknownToRedis7(t *testing.T) {
 	}
 }
 
-// TestVersionIsGivenInEveryText checks that HELLO, INFO and scripts report the version whose commands the node has.
+// TestVersionIsGivenInEveryText checks that HELLO, INFO and scripts report the version that the node simulates.
 func TestVersionIsGivenInEveryText(t *testing.T) {
 	real := startRealRedis(t).dial()
 	m := newMachine(Config{})

@@ -20,7 +20,7 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// watching is a stream of watches, with the responses so far.
+// watching is a stream of watches, and the responses received so far.
 type watching struct {
 	etcdserverpb.Watch_WatchClient
 	came  chan *etcdserverpb.WatchResponse
@@ -86,7 +86,8 @@ func settle(both []*watching) {
 
 // TestWatchesShowWhatEtcdsShow creates random watches while random requests change the keys. The simulated member must
 // give the same answers and show the same events as etcd. Some watches begin in the past or at a compacted revision,
-// have filters, are canceled, or use an ID that is already in use. With FENCEPOST_FULL=1 it uses 150 streams.
+// some have filters, some are canceled, and some use an ID that is already in use. With FENCEPOST_FULL=1 it uses 150
+// streams.
 func TestWatchesShowWhatEtcdsShow(t *testing.T) {
 	n := 15
 	if full() {
@@ -201,8 +202,8 @@ func TestKeepAlivesAreAnsweredAsByEtcd(t *testing.T) {
 	}
 }
 
-// TestTheLockServicesAnswerAsEtcds sends random calls to the lock and election services of a real and a simulated etcd,
-// and compares the answers. It sends only calls that need not wait.
+// TestTheLockServicesAnswerAsEtcds sends random calls to the lock and election services of a real etcd and of a
+// simulated one, and compares the answers. It sends only calls that do not have to wait.
 func TestTheLockServicesAnswerAsEtcds(t *testing.T) {
 	n := 300
 	if full() {

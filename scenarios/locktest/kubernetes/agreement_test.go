@@ -25,8 +25,8 @@ var unlike = map[string]string{
 
 const byClock = "no fault reaches the clock that a goroutine reads"
 
-// differs maps scenarios to a law that has a different outcome with client-go than with the simulated client. The
-// comments give the reasons.
+// differs maps some scenarios to the law whose outcome differs between client-go and the simulated client. The comments
+// give the reasons.
 var differs = map[string]checker.Law{
 	// A lock counts as valid until its library reports the loss. client-go reports the loss only after its release,
 	// while the simulated client uses the renew deadline.
@@ -102,7 +102,7 @@ func TestModelAndClientAgree(t *testing.T) {
 	}
 }
 
-// settingsOf returns s, changed by the settings of a simulated election that text lists.
+// settingsOf returns a copy of s with the settings of a simulated election that are listed in text.
 func settingsOf(t *testing.T, s settings, text string) settings {
 	t.Helper()
 	for _, setting := range strings.Split(text, ", ")[1:] {

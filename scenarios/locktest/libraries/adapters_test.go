@@ -105,9 +105,9 @@ func (f *fence) FencingToken() int64 { return f.token }
 
 var errEnded = errors.New("the lock had ended when its token came")
 
-// take obtains a token for a lock that has been acquired, by calling the function incr. Then it calls the function held
-// to check that the lock is still held, so that each token was obtained while its holder held the lock. If the lock is
-// exclusive, the tokens are in the order of the holders.
+// take calls incr to obtain a token for a lock that has been acquired. Then it calls held to check that the lock is
+// still held, so that each token was obtained while its holder held the lock. If the lock is exclusive, the tokens are
+// in the order of the holders.
 func (f *fence) take(ctx context.Context, lock locktest.Lock, incr func() (int64, error), held func() bool) error {
 	if !f.on {
 		return nil

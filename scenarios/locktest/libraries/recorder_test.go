@@ -62,7 +62,7 @@ func (m *recorded) UnlockContext(ctx context.Context) (bool, error) {
 	return ok, err
 }
 
-// Two machines take turns holding a lock of redsync, and each records its events in its own file. Then one of them
+// Two machines take turns holding a redsync lock, and each records its events in its own file. Then one of them
 // continues to work although its key has expired, and the other one acquires the lock. "fencepost check machine-1.jsonl
 // machine-2.jsonl" reports the same verdicts as this example.
 func Example_recorder() {
