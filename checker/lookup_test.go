@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// TestOnlyTheSameAttemptWasExtended asks whether an attempt had extended a lock, in histories that differ from one in
-// which it had by one field, and before the extension.
+// TestOnlyTheSameAttemptWasExtended checks that an attempt counts as having extended a lock only after an extend event
+// of this attempt for this lock. In each case but one, the event comes later or has another kind, attempt or lock.
 func TestOnlyTheSameAttemptWasExtended(t *testing.T) {
 	extended := history.Event{F: history.Extend, Type: history.Invoke, Process: "client-1", Attempt: "client-1/1",
 		Lock: "orders"}

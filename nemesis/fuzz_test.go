@@ -41,7 +41,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzParsePlan checks that ParsePlan does not panic. If a text parses, the plan must also print and parse back.
+// FuzzParsePlan checks that ParsePlan does not panic. If it succeeds, the text of the plan must also parse to an equal
+// plan.
 func FuzzParsePlan(f *testing.F) {
 	f.Add([]byte(planText))
 	f.Add([]byte("\ufeff# why\r\n\r\nseed 1 # x\r\nscenario a#b c\r\ncrash client-1 at 1s"))

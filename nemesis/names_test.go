@@ -22,9 +22,9 @@ var testNames = Names{
 	Locks:     []history.Lock{"lock", "orders:1/a"},
 }
 
-// TestNoFaultReachesTheClocksOfAGuest is about guests, which are clients whose code does not run as a task of the
-// simulation. Jumps and drifts of a guest are never drawn, and a line with such a fault is refused. All other faults
-// can affect a guest, and all faults can affect other processes.
+// TestNoFaultReachesTheClocksOfAGuest checks that guests, whose code does not run as a task of the simulation, are
+// spared jumps and drifts: such a fault is never drawn for a guest, and a line that contains it is refused. All other
+// faults can affect a guest, and all faults can affect other processes.
 func TestNoFaultReachesTheClocksOfAGuest(t *testing.T) {
 	n := testNames
 	n.Guests = true

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// alike lists texts in rows. By Clojure's =, all values in a row are equal, and values in different rows are not. A
-// text that is not an EDN value is equal only to itself.
+// In alike, each row lists representations of values. By Clojure's =, all values in a row are equal, and values in
+// different rows are not. A string that is not an EDN value is equal only to itself.
 var alike = [][]string{
 	{"1", "1N", " 1 ", "+1"}, {"-1"}, {"1.0", "1.00", "1e0", "+1.0"}, {"0.0", "-0.0"},
 	{"1M", "1.0M", "1.00M"}, {"0.1234567890123456789M"}, {"0.1234567890123456788M"}, {"{:a 1 :a 2}"}, {"#{1 1}"},

@@ -53,7 +53,7 @@ func TestSamplesOfSeveralTestsAreEverything(t *testing.T) {
 	}
 }
 
-// TestOneOfSeveralSubtestsIsTriedEveryDay counts the subtests that are tried at each test size.
+// TestOneOfSeveralSubtestsIsTriedEveryDay counts how many subtests run at each test size.
 func TestOneOfSeveralSubtestsIsTriedEveryDay(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short asks for the everyday size, whatever the environment says")

@@ -18,8 +18,8 @@ import (
 
 // TestAKillWhileAPackageIsBuiltLeavesNothing kills the command that starts a campaign of a Go package: either the
 // command alone, or also all processes that the command has started. It waits until the killed processes have ended.
-// The next command must then leave nothing in the folder for temporary files, and its report must equal that of a
-// single process. The kills happen at different moments, so the next command finds different states.
+// The next command must then leave nothing in the temporary folder, and its report must equal that of a single process.
+// The kills happen at different moments, so the next command finds different states.
 func TestAKillWhileAPackageIsBuiltLeavesNothing(t *testing.T) {
 	t.Parallel()
 	here, err := filepath.Abs(lockPackage)
@@ -28,7 +28,7 @@ func TestAKillWhileAPackageIsBuiltLeavesNothing(t *testing.T) {
 	}
 	args := []string{here, "--run", "TestALockThatHoldsItsLease", "--seeds", "20"}
 	want, files := inOneProcess(t, append([]string{"explore"}, args...)...)
-	// the test kills the command as soon as a file that matches this pattern exists in the folder for temporary files
+	// the test kills the command as soon as a file that matches this pattern exists in the temporary folder
 	moments := []string{"*/go-build*"}
 	if testkit.Full() {
 		moments = []string{"*", "*/go-build*", "*/go-build*/b001", "*/go-build*/*/importcfg.link", "*/lock.test", "no"}

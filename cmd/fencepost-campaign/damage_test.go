@@ -28,8 +28,7 @@ func damage(t testing.TB, folder, campaign string, change func(text []byte) []by
 	}
 }
 
-// flipped returns a function that flips one bit of a text. The given function chooses the byte; its argument is the
-// size of the text.
+// flipped returns a function that flips one bit of a file's content. at chooses the byte, given the size of the file.
 func flipped(at func(size int) int) func([]byte) []byte {
 	return func(text []byte) []byte {
 		if len(text) > 0 {

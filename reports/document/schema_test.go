@@ -73,7 +73,7 @@ func TestTheSchemaIsMadeFromTheTypes(t *testing.T) {
 	}
 }
 
-// If the schema cannot describe something, it reports an error and does not silently omit it.
+// If the schema cannot describe something, it reports an error instead of silently omitting it.
 func TestTheSchemaRefusesWhatItCannotDescribe(t *testing.T) {
 	for _, object := range []any{
 		struct {

@@ -18,9 +18,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/claims"
 )
 
-// remedyTrials follows each sentence that an explanation gives as a remedy, alone and under the same plan. A sentence
-// helps if one way to follow it helps. A sentence that the scenario cannot follow does not help. A sentence that the
-// scenario already follows is counted as already in force.
+// remedyTrials tries out each sentence that an explanation gives as a remedy, on its own and under the same plan. A
+// sentence helps if one way to follow it helps. A sentence that the scenario cannot follow does not help. A sentence
+// that the scenario already follows is counted as already in force.
 type remedyTrials struct {
 	t                       *testing.T
 	wrongs                  *claims.Wrongs
@@ -147,7 +147,6 @@ func severalTasks(s *scenarios.Scenario) bool {
 	return slices.ContainsFunc(s.Clients, func(c scenarios.Client) bool { return c.Work.Tasks > 1 })
 }
 
-// idle reports whether the change has no effect.
 func (c try) idle(s *claims.Story) bool {
 	was, is := s.Scenario, c.made.scenario
 	return restartOf(c.made.Changes) == 0 && c.plan.String() == s.Plan.String() &&
@@ -208,8 +207,8 @@ func TestRemediesHelpWhateverStrikes(t *testing.T) {
 	}
 }
 
-// TestEveryRemedyIsAppliedOrSaysWhyNot checks that the table of confirmations contains exactly the remedies that appear
-// as sentences in the checker's source code.
+// TestEveryRemedyIsAppliedOrSaysWhyNot checks that the table of confirmations contains exactly the remedies that the
+// checker's source code contains as sentences.
 func TestEveryRemedyIsAppliedOrSaysWhyNot(t *testing.T) {
 	given := remedySentences(t)
 	known := func(text string) bool {

@@ -82,8 +82,8 @@ func TestEachSingleFaultOfARun(t *testing.T) {
 	})
 }
 
-// TestASingleFaultIsRepeatedByItsNumber: the name of a subtest contains the number of a fault, and a run with that
-// number repeats the failure. The shrunk plan can be run from its file.
+// TestASingleFaultIsRepeatedByItsNumber checks that the name of a subtest contains the number of a fault, and that a
+// run with that number repeats the failure. The test also runs the shrunk plan from its file.
 func TestASingleFaultIsRepeatedByItsNumber(t *testing.T) {
 	p := examine(t, everyFault(newCareless))
 	if p == nil {
@@ -121,8 +121,9 @@ func (l *fickle) Lock(ctx context.Context) error {
 	return l.plain.Lock(ctx)
 }
 
-// TestALibraryWhoseRunsDifferIsReported: if two runs of a library differ although they should be equal, faults that
-// name a message are still tried. The other faults are skipped, and the report says how many there are.
+// TestALibraryWhoseRunsDifferIsReported checks that if two runs of a library differ although they should be equal,
+// faults that name a message are still tried. The other faults must be skipped, and the report must say how many there
+// are.
 func TestALibraryWhoseRunsDifferIsReported(t *testing.T) {
 	p := examine(t, everyFault(making(func(c *Client) Lock { return &fickle{plain{c: c, ttl: 8 * time.Second}} })))
 	if p == nil {
@@ -160,8 +161,8 @@ func TestWhatDoesNotGoWithEvery(t *testing.T) {
 	}
 }
 
-// TestAFaultThatNeverStrikesIsReported: if a fault names a message that no run sends, this is reported. A name that
-// matches two messages is refused, and both messages are listed.
+// TestAFaultThatNeverStrikesIsReported checks that a fault that names a message that no run sends is reported. A name
+// that matches two messages must be refused, and both messages must be listed.
 func TestAFaultThatNeverStrikesIsReported(t *testing.T) {
 	for line, want := range map[string]string{
 		"delay the 40th DEL of client-2 to redis-1 by 7s": "never struck: client-2 asked for",
@@ -181,8 +182,8 @@ func TestAFaultThatNeverStrikesIsReported(t *testing.T) {
 	}
 }
 
-// TestEveryBrokenRunIsAccountedFor: every run that breaks a law is listed among the findings, unless the summary
-// explains why no lock can keep this law under these faults.
+// TestEveryBrokenRunIsAccountedFor checks that every run that breaks a law is listed among the findings, unless the
+// summary explains why no lock can keep this law under these faults.
 func TestEveryBrokenRunIsAccountedFor(t *testing.T) {
 	c := everyFault(newPlain)
 	c.Faults, c.Clients, c.Cycles, c.Laws = Faults{"shut down"}, 1, 1, []checker.Law{checker.DeadlockFreedom}

@@ -46,8 +46,8 @@ func servedBy(t *testing.T, binary, folder, name string) (digests []sim.Digest) 
 	return digests
 }
 
-// TestATestBinaryRunsInAnEmptyFolder: a test binary performs the same runs in an empty folder as in the folder of its
-// package, and leaves no file behind.
+// TestATestBinaryRunsInAnEmptyFolder checks that a test binary performs the same runs in an empty folder as in the
+// folder of its package, and leaves no file behind.
 func TestATestBinaryRunsInAnEmptyFolder(t *testing.T) {
 	binary, err := os.Executable()
 	if err != nil {
@@ -70,8 +70,8 @@ func TestATestBinaryRunsInAnEmptyFolder(t *testing.T) {
 	}
 }
 
-// TestARelativePathOfATestBinaryIsOfThisFolder: a relative path of a test binary refers to the working directory of
-// this process, not to the folder in which the binary runs.
+// TestARelativePathOfATestBinaryIsOfThisFolder checks that a relative path of a test binary refers to the working
+// directory of this process, not to the folder in which the binary runs.
 func TestARelativePathOfATestBinaryIsOfThisFolder(t *testing.T) {
 	binary, err := os.Executable()
 	if err != nil {

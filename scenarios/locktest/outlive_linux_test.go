@@ -28,8 +28,8 @@ func TestOfAnEndlessRun(t *testing.T) {
 	}})
 }
 
-// TestProcessesOfTheRunsEndWithTheirTest: when a test process is killed, its worker processes end too, although they
-// receive no signal. This test notices their end because the pipe is closed when the last worker has ended.
+// TestProcessesOfTheRunsEndWithTheirTest checks that when a test process is killed, its worker processes end too,
+// although they receive no signal. It notices their end because the pipe is closed when the last worker has ended.
 func TestProcessesOfTheRunsEndWithTheirTest(t *testing.T) {
 	if os.Getenv(pipeOf) != "" || os.Getenv(environment) != "" {
 		return

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// preludes lists commands with which tests begin connections that use RESP3 or may switch to it. Some enable tracking.
+// preludes lists commands that tests send first on connections that use RESP3 or may switch to it. Some enable
+// tracking.
 var preludes = []string{"HELLO 3", "HELLO 3", "HELLO 2", "HELLO 3; CLIENT TRACKING ON",
 	"HELLO 3; CLIENT TRACKING ON NOLOOP",
 	"HELLO 3; CLIENT TRACKING ON OPTIN", "HELLO 3; CLIENT TRACKING ON OPTOUT", "HELLO 3; CLIENT TRACKING ON BCAST",
@@ -50,9 +51,9 @@ var typed = []string{"redis.setresp(3)return(redis.call('hgetall',KEYS[1]))",
 	"redis.setresp(3)redis.setresp(2)return(redis.call('hgetall',KEYS[1]))", "return(false)", "return(nil)",
 	"redis.setresp(3)return(redis.call('set',KEYS[1],'v','NX'))"}
 
-// TestNodeAnswersAsRedisInRESP3 sends random commands to the node and to a real Redis, on connections that use RESP3
-// and may track keys. Replies must be the same, byte for byte, and each reply must be preceded and followed by the same
-// pushes.
+// TestNodeAnswersAsRedisInRESP3 sends random commands to the node and to a real Redis server, on connections that use
+// RESP3 and may track keys. Replies must be the same, byte for byte, and each reply must be preceded and followed by
+// the same pushes.
 func TestNodeAnswersAsRedisInRESP3(t *testing.T) {
 	r := newRig(t, 2)
 	all := maps.Clone(families)

@@ -19,8 +19,8 @@ import (
 // a system that lacks or forbids it.
 var unlike = []string{"bind", "listen", "io_uring_setup", "pidfd_open", "pidfd_send_signal", "rseq"}
 
-// TestAProgramSeesWhatItSeesOnTheKernel: a program prints the same in virtual time as on the host. Together, the
-// programs make all modeled system calls.
+// TestAProgramSeesWhatItSeesOnTheKernel checks that each program prints the same in virtual time as on the host.
+// Together, the programs must make all modeled system calls.
 func TestAProgramSeesWhatItSeesOnTheKernel(t *testing.T) {
 	type program struct {
 		name    string
@@ -72,9 +72,9 @@ func madeCalls(t *testing.T) map[string]bool {
 	return made
 }
 
-// TestEqualSeedsGiveEqualCalls: two runs with the same seed make the same system calls at the same times with the same
-// results, and print the same output. This also holds with threads and with asyncio, and for runs that begin with a
-// copy of a checkpoint.
+// TestEqualSeedsGiveEqualCalls checks that two runs with the same seed make the same system calls at the same times
+// with the same results, and print the same output. This must also hold with threads and with asyncio, and for runs
+// that begin with a copy of a checkpoint.
 func TestEqualSeedsGiveEqualCalls(t *testing.T) {
 	for name, args := range map[string][]string{"threads": goProgram(t, "threads"),
 		"echo":     goProgram(t, "echo", echoing),
@@ -100,10 +100,10 @@ func TestEqualSeedsGiveEqualCalls(t *testing.T) {
 	}
 }
 
-// TestACopyHasThreadsAndFiles: a program already has threads and open files when it creates the socket that it will
-// connect first. It is copied at that point and is not started again. Neither an earlier socket that it never connects
-// nor another thread that creates a socket at the same time changes this. Each copy has everything that the original
-// had, including memory that the program has excluded from forks.
+// TestACopyHasThreadsAndFiles runs a program that already has threads and open files when it creates the socket that it
+// will connect first. The program must be copied at that point, and must not be started again, even if it has an
+// earlier socket that it never connects, or if another thread creates a socket at the same time. Each copy must have
+// everything that the original had, including memory that the program has excluded from forks.
 func TestACopyHasThreadsAndFiles(t *testing.T) {
 	s := newStage(t, 0)
 	args := python(t, "testdata/copied.py", echoing)
@@ -126,8 +126,8 @@ func TestACopyHasThreadsAndFiles(t *testing.T) {
 	}
 }
 
-// TestAFamilyIsCopied: a program that was started by a script is copied together with the script, and both copies
-// continue.
+// TestAFamilyIsCopied checks that a program that was started by a script is copied together with the script, and that
+// both copies continue.
 func TestAFamilyIsCopied(t *testing.T) {
 	s := newStage(t, 0)
 	code := strings.Join(python(t, "testdata/waits.py", echoing), " ") + "; echo $? over"
@@ -159,7 +159,8 @@ func firstDifference(a, b []Call) []Call {
 	return nil
 }
 
-// TestASeedDecides: the random numbers of a program depend on the seed. Other values, such as its process ID, do not.
+// TestASeedDecides checks that the random numbers of a program depend on the seed, and that other values, such as its
+// process ID, do not.
 func TestASeedDecides(t *testing.T) {
 	s := newStage(t, 0)
 	a, b := s.run(1, 0, nil, goProgram(t, "random")...), s.run(2, 0, nil, goProgram(t, "random")...)
@@ -171,9 +172,9 @@ func TestASeedDecides(t *testing.T) {
 	}
 }
 
-// TestRandomStateOfACheckpoint: a program seeds a random number generator before it creates its first socket. For all
-// seeds that share a checkpoint, the generator gives the same numbers; for other seeds, it gives different numbers.
-// Random numbers that the program requests after the checkpoint differ from seed to seed.
+// TestRandomStateOfACheckpoint runs a program that seeds a random number generator before it creates its first socket.
+// For all seeds that share a checkpoint, the generator must give the same numbers; for other seeds, it must give
+// different numbers. Random numbers that the program requests after the checkpoint must differ from seed to seed.
 func TestRandomStateOfACheckpoint(t *testing.T) {
 	s := newStage(t, 0)
 	code := "import os, random, socket; socket.socket(); print(random.random()); print(os.urandom(8))"
@@ -198,8 +199,8 @@ func TestRandomStateOfACheckpoint(t *testing.T) {
 	}
 }
 
-// TestAProgramKnowsItsNumber: a program that uses the C library makes at most one system call to get its process ID,
-// and gets the same ID each time. Writing to standard output or error stops the program at most once.
+// TestAProgramKnowsItsNumber checks that a program that uses the C library makes at most one system call to get its
+// process ID, and gets the same ID each time. Writing to standard output or error must stop the program at most once.
 func TestAProgramKnowsItsNumber(t *testing.T) {
 	code := "import os, sys; [sys.stderr.write(str(os.getpid())) for _ in range(100)]"
 	r := newStage(t, 0).run(1, 0, nil, python(t, "-c", code)...)
@@ -219,7 +220,8 @@ func TestAProgramKnowsItsNumber(t *testing.T) {
 	}
 }
 
-// TestTimeIsVirtual: a program that sleeps for a day ends immediately, but according to its clocks a day has passed.
+// TestTimeIsVirtual checks that a program that sleeps for a day ends immediately, although a day has passed on its
+// clocks.
 func TestTimeIsVirtual(t *testing.T) {
 	r := newStage(t, 0).run(1, 0, nil, goProgram(t, "sleep", "24h")...)
 	if r.printed != "24h0m0s\n" || r.took.Round(time.Second) != 24*time.Hour {
@@ -227,9 +229,9 @@ func TestTimeIsVirtual(t *testing.T) {
 	}
 }
 
-// TestCallsWithoutEndTakeTime: once a program has made many calls within a short time, each further one takes longer.
-// If it goes on like this, its calls take longer still. So even a program that never waits reaches the end of the run
-// after a bounded number of calls.
+// TestCallsWithoutEndTakeTime checks that once a program has made many calls within a short time, each further one
+// takes longer. If the program goes on like this, its calls must take longer still, so that even a program that never
+// waits reaches the end of the run after a bounded number of calls.
 func TestCallsWithoutEndTakeTime(t *testing.T) {
 	const loop = `import os, time
 time.sleep(1)
@@ -254,8 +256,8 @@ for step in range(2):
 	}
 }
 
-// TestFaultsOfAProcess: a jump moves only the wall clock. A drift changes the rate of both clocks. During a pause, time
-// passes but the process does nothing. A process that was killed no longer exists.
+// TestFaultsOfAProcess checks the effects of faults. A jump moves only the wall clock. A drift changes the rate of both
+// clocks. During a pause, time passes but the process does nothing. A process that was killed no longer exists.
 func TestFaultsOfAProcess(t *testing.T) {
 	// The program prints both clocks when it starts, and then every second, as measured by its own clock.
 	lines := func(list ...string) string { return strings.Join(list, "\n") + "\n" }
@@ -290,8 +292,9 @@ func TestFaultsOfAProcess(t *testing.T) {
 	}
 }
 
-// TestFaultsStrikeAFamily: pausing a program also stops the processes that it has started, and the clocks of all these
-// processes show the same times. When the first process ends or is killed, the others end, too.
+// TestFaultsStrikeAFamily checks that pausing a program also stops the processes that it has started, and that the
+// clocks of all these processes show the same times. When the first process ends or is killed, the others must end,
+// too.
 func TestFaultsStrikeAFamily(t *testing.T) {
 	const code = `import os, time
 child = os.fork()
@@ -337,8 +340,8 @@ child and os.wait()`
 	}
 }
 
-// TestAWaitForATimeOfDayEndsWhenTheClockShowsIt: a wait until a given wall-clock time ends earlier if the clock jumps
-// ahead, and later if it runs slow. A wait for a duration does not change.
+// TestAWaitForATimeOfDayEndsWhenTheClockShowsIt checks that a wait until a given wall-clock time ends earlier if the
+// clock jumps ahead, and later if it runs slow. A wait for a duration must not change.
 func TestAWaitForATimeOfDayEndsWhenTheClockShowsIt(t *testing.T) {
 	for what, want := range map[string][3]time.Duration{
 		"until": {10 * time.Second, 5 * time.Second, 19 * time.Second},
@@ -358,8 +361,8 @@ func TestAWaitForATimeOfDayEndsWhenTheClockShowsIt(t *testing.T) {
 	}
 }
 
-// TestWhatIsRefused: an operation that a program must not perform fails with the same error as on a real system that
-// forbids it.
+// TestWhatIsRefused checks that an operation that a program must not perform fails with the same error as on a real
+// system that forbids it.
 func TestWhatIsRefused(t *testing.T) {
 	s := newStage(t, 0)
 	scratch := t.TempDir()
@@ -401,8 +404,8 @@ call(222, 1, (ctypes.c_int * 16)(0, 0, 19), ctypes.byref(timer))
 call(223, timer, 0, (ctypes.c_long * 4)(0, 0, 0, 1000), None)
 time.sleep(1)`
 
-// TestWhatCannotBeRun: a run ends with an error if its program does something that is not modeled, or never lets
-// anything else run. The error says what the program did.
+// TestWhatCannotBeRun checks that a run ends with an error if its program does something that is not modeled, or never
+// lets anything else run. The error must say what the program did.
 func TestWhatCannotBeRun(t *testing.T) {
 	s := newStage(t, 200*time.Millisecond)
 	for i, c := range []struct {

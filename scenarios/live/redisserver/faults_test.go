@@ -180,7 +180,6 @@ func TestSlowFsyncHoldsAnswersBack(t *testing.T) {
 	})
 }
 
-// left returns the time to live of a key.
 func (c *client) left(key string) time.Duration {
 	reply := c.sendAs("", "PTTL", key)
 	n, _ := reply.Int()

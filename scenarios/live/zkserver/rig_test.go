@@ -52,7 +52,6 @@ func names(n int) (list []sim.ProcessID) {
 	return list
 }
 
-// start starts an ensemble of n members.
 func start(t testing.TB, n int, plan ...nemesis.Fault) *rig {
 	t.Helper()
 	needsZooKeeper(t)
@@ -164,7 +163,6 @@ func create(path, data string, flags int32) jute.Record {
 // request returns the fields of a create request that asks for lock a.
 func request() jute.Record { return create("/locks/a/lock-", "", jute.EphemeralSequential) }
 
-// children returns the names of the children of a znode.
 func (c *client) children(path string) []string {
 	c.t.Helper()
 	a := c.mustAsk("", jute.GetChildren2, jute.Record(nil).Text(path).Flag(false))

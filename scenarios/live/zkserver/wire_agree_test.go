@@ -170,7 +170,7 @@ func (s *side) play(st *step) (events []string, reply string) {
 	}
 }
 
-// conversation carries out the same steps on a real and on a simulated server.
+// conversation carries out the same steps on a real server and on a simulated one.
 type conversation struct {
 	t               *testing.T
 	d               *rand.Rand
@@ -516,8 +516,9 @@ func (c *conversation) resume(line, session int) {
 }
 
 // TestTheWireIsThatOfARealServer sends random requests in ZooKeeper's protocol, on several connections and sessions, to
-// a real and to a simulated server. Both must send the same replies and events, and close the same connections. What
-// they send must be equal byte for byte, except for zxids, session IDs, passwords, times and the order of children.
+// a real server and to a simulated one. Both must send the same replies and events, and close the same connections.
+// What they send must be equal byte for byte, except for zxids, session IDs, passwords, times and the order of
+// children.
 func TestTheWireIsThatOfARealServer(t *testing.T) {
 	const each = 2000
 	server, simulation, zxids := startReal(t, untimed), newSimulated(t, untimed), map[int64]int64{}

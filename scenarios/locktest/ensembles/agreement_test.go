@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// agreementSeeds is the number of runs per scenario in which the simulated client and the real client are compared.
+// agreementSeeds is the number of runs per scenario for comparing the simulated client with the real client.
 const agreementSeeds = 12
 
 // actor is a published client library that takes the place of the simulated client in scenarios of the catalog.
