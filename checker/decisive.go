@@ -77,9 +77,8 @@ func (t *judge) decide(c *clash) (Cause, []record) {
 	return recorded[len(recorded)-1].cause, recorded
 }
 
-// counted returns the servers whose answers the client counted for the grant or extension with which window s began. If
-// none are recorded and another client passed its key to the holder, counted returns only the server that stores this
-// key.
+// counted returns the servers whose answers the client counted for the grant or extension that began window s. If none
+// are recorded and another client passed its key to the holder, counted returns only the server that stores this key.
 func (t *judge) counted(s *trace.Span) []history.Process {
 	if counted := t.History.Events[s.At].Grant.Counted; len(counted) > 0 {
 		return counted
@@ -162,7 +161,7 @@ func (t *judge) restsOn(c *clash, units []history.Process) []record {
 	return all
 }
 
-// ownerOf returns the attempt that set the key on which window s depends. It can be an earlier attempt of the same
+// ownerOf returns the attempt that set the key that window s depends on. It can be an earlier attempt of the same
 // client, or an attempt of another client whose key this client joined. It is never the attempt of the other window. If
 // there is no such attempt, it is the attempt of s itself.
 func (t *judge) ownerOf(s, other *trace.Span) history.Attempt {
@@ -170,7 +169,7 @@ func (t *judge) ownerOf(s, other *trace.Span) history.Attempt {
 	return cmp.Or(t.EarlierKey(s, not), t.JoinedKey(s, not), t.Grants[s.Grant].Attempt)
 }
 
-// holderOf returns the attempt that holds the lock by means of the victim's key: the attempt that set the key, or the
+// holderOf returns the attempt that holds the lock through the victim's key: the attempt that set the key, or the
 // victim's own attempt if it only joined the key.
 func (t *judge) holderOf(c *clash, r *record) history.Attempt {
 	s, other := r.victimSpan(c), &c.then
@@ -272,7 +271,7 @@ func (t *judge) replaces(e, set *history.Event, due history.Time) bool {
 		(t.Expiries || e.Time < due)
 }
 
-// isLoss reports whether a key disappeared because a server lost it, and not because it expired or was removed.
+// isLoss reports whether a key disappeared because a server lost it, rather than because it expired or was removed.
 func isLoss(w history.Why) bool {
 	return lossCause(w).Kind != CauseNotRecorded
 }
@@ -310,7 +309,7 @@ func (t *judge) changeAt(at int, owner history.Attempt) trace.Change {
 	return trace.Change{At: at, Owner: owner, By: trace.Setter(&t.History.Events[at])}
 }
 
-// deposed reports whether another server had replaced the server of the event at position i as the master of its group.
+// deposed reports whether the server of the event at position i had been replaced as the master of its group.
 func (t *judge) deposed(i int) bool {
 	p := t.History.Events[i].Process
 	f := t.LastFault(i, func(f *trace.Fault) bool { return f.Does == history.Promotes && f.Strikes(p) })
@@ -484,7 +483,7 @@ func (t *judge) leaseFacts(c *clash, recorded []record) (f facts) {
 // setsMember reports whether an event set a member of a key, such as the field of a hash.
 func setsMember(e *history.Event) bool { return e.F == history.KeySet && e.Member != "" }
 
-// unnumbered reports whether a member has a name that does not end with a number, unlike a sequential znode.
+// unnumbered reports whether a member's name does not end with a number, unlike that of a sequential znode.
 func unnumbered(member string) bool {
 	return member != "" && (member[len(member)-1] < '0' || member[len(member)-1] > '9')
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// expiredSession finds the faults that ended the session to which the victim's key belonged. Each of these faults alone
+// expiredSession finds the faults that ended the session that the victim's key belonged to. Each of these faults alone
 // would have ended the session.
 func (t *judge) expiredSession(c *clash, r *record) []*trace.Fault {
 	return t.endingSession(t.Grants[r.victimSpan(c).Grant].Process, r.gone)
@@ -33,8 +33,8 @@ func (t *judge) endingSession(holder history.Process, gone int) []*trace.Fault {
 	return faults
 }
 
-// survived reports whether the session of a holder survived a fault: the holder asked for an extension after the fault
-// had struck, and the session lasted for more than a sixth of the TTL after the answer.
+// survived reports whether a holder's session survived a fault: the holder asked for an extension after the fault had
+// struck, and the session lasted for more than a sixth of the TTL after the answer.
 func (t *judge) survived(f *trace.Fault, holder history.Process, gone int) bool {
 	struck, over := t.Time(f.Start), t.History.Events[gone].Time-t.History.Header.TTL/6
 	return slices.ContainsFunc(t.History.Events[f.Start:gone], func(e history.Event) bool {

@@ -169,7 +169,7 @@ func (t *judge) trespass(f *Finding, at int, owner history.Attempt) {
 	b.violated(t, cause, story+t.comparison(cause, at), w)
 }
 
-// extending reports whether, before the given position, a client had been asked to extend the lock of an attempt.
+// extending reports whether an attempt had asked to extend a lock before the given position.
 func (t *judge) extending(a history.Attempt, lock history.Lock, at int) bool {
 	return slices.ContainsFunc(t.History.Events[:at], func(e history.Event) bool {
 		return e.F == history.Extend && e.Attempt == a && e.Lock == lock

@@ -194,7 +194,7 @@ func (t *judge) abandonedKey(lock int32, keys standingKeys, n int, now moment) (
 		return x, true
 	case now.time-t.Time(k.set) <= t.History.Header.TTL:
 		return x, false
-	// the lease of the key has ended; a client that is still waiting measures it wrongly
+	// the key's lease has ended, but a client that is still waiting measures the lease wrongly
 	case s.ClientsExpire && k.until <= now.time:
 		return x, false
 	case k.until == history.Never && !s.Sessions:

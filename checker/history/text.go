@@ -19,7 +19,7 @@ func Unprintable(c rune) bool {
 		c >= '\u200b' && c <= '\u200d' || c >= '\u2060' && c <= '\u2064' || c == '\ufeff'
 }
 
-// Printable makes every character of a text visible. It replaces Unprintable characters, except line breaks and tabs,
+// Printable makes every character of a string visible. It replaces Unprintable characters, except line breaks and tabs,
 // with escapes such as \u001b.
 func Printable(text string) string {
 	hidden := func(c rune) bool { return c != '\n' && c != '\t' && Unprintable(c) }

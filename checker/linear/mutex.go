@@ -7,8 +7,8 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// MutexOp is one operation on a critical section: entering or leaving it. The owner of the lock is the section and not
-// the process, because a process may be in two sections at the same time.
+// MutexOp is one operation on a critical section: entering or leaving it. The owner of the lock is the section, not the
+// process, because a process may be in two sections at the same time.
 type MutexOp struct {
 	Section int // number of the section, starting from 0 for each lock
 	Enter   bool

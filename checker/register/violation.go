@@ -27,7 +27,7 @@ type violation struct {
 	could []string // the values that it could have read instead
 }
 
-// broken finds the first return after which the operations can no longer be explained by any order.
+// broken finds the first return after which no order explains the operations.
 func (p *part) broken() *violation {
 	var reads []int // operations that read, sorted by their returns
 	for i := range p.operations {

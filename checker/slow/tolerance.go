@@ -267,7 +267,7 @@ func (r *reading) parted(a, b history.Process, call, end int) bool {
 }
 
 // during reports whether f was active at any position between call and end. A server that is down stays down until it
-// restarts. A member of one service that has lost all its data is gone forever.
+// restarts. If the servers are one service (see oneService), a member that has lost all its data is gone forever.
 func (r *reading) during(f *fault, call, end int) bool {
 	over := r.over(f)
 	if f.kind.IsDown() {

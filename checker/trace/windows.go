@@ -99,7 +99,7 @@ func (t *Trace) WindowsOf(lock, a, b int32) []Span {
 }
 
 // WithUnstated returns the windows of a lock, plus spans for the grants without a recorded window. Such a span covers
-// the time in which the grant may have been valid: from its acquire's call to the first extension that records a
+// the time during which the grant may have been valid: from its acquire's call to the first extension that records a
 // window, or to its release. WithUnstated returns nil if all grants have recorded windows.
 func (t *Trace) WithUnstated(l *LockTrace) []Span {
 	var spans []Span

@@ -151,8 +151,8 @@ func TestTheAgainLineRunsOnTheSameServers(t *testing.T) {
 }
 
 // TestAKilledRunLeavesNothingForEver checks that a run on the user's servers gives a TTL to a lock that has none, and
-// that this TTL is longer than the run. After a kill -9, everything that the run left there disappears by itself. Keys
-// that do not belong to the run stay.
+// that this TTL is longer than the run. After a kill -9, everything that the run left there must disappear by itself.
+// Keys that do not belong to the run must stay.
 func TestAKilledRunLeavesNothingForEver(t *testing.T) {
 	t.Parallel()
 	kills := testkit.Size(1, 3, 60)

@@ -1,5 +1,5 @@
 // Command scoreboard updates the folder scenarios/scoreboard. It explores each row whose library is installed, and
-// writes the results and the pages. Run it at the top of the repository, with the names of rows as arguments. Without
+// writes the results and the pages. Run it from the top of the repository, with the names of rows as arguments. Without
 // arguments, it explores all rows.
 package main
 
@@ -27,7 +27,7 @@ import (
 // room is the folder that contains the scoreboard.
 const room = "scenarios/scoreboard"
 
-// mostTries is the maximum number of runs that are made to shrink one finding.
+// mostTries is the maximum number of runs used to shrink one finding.
 const mostTries = 15
 
 func main() {
@@ -44,8 +44,8 @@ func main() {
 	}
 }
 
-// renew explores the scoreboard rows with the given names, or all rows. It writes their results and the pages that are
-// made from all results.
+// renew explores the scoreboard rows with the given names, or all rows. It writes their results, and the pages
+// generated from all results.
 func renew(ctx context.Context, names []string, out io.Writer) error {
 	rows, err := scoreboard.Rows(os.DirFS(room))
 	if err != nil {

@@ -42,8 +42,8 @@ func OpenTest(name, test string) (*scenarios.Scenario, *Guest, error) {
 	return opened(&Guest{Test: built, folder: name, name: test})
 }
 
-// OpenBuilt is like OpenTest, but for a test binary that is already built. The argument workDir is the binary's working
-// directory. The package's folder need not exist on this machine.
+// OpenBuilt is like OpenTest, but for a test binary that is already built. workDir is the binary's working directory.
+// The package's folder need not exist on this machine.
 func OpenBuilt(binary, workDir, folder, test string) (*scenarios.Scenario, *Guest, error) {
 	built, err := remote.Open(binary, workDir, test)
 	if err != nil {

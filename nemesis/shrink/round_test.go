@@ -38,9 +38,9 @@ func mustDuration(t *testing.T, text string) time.Duration {
 	return d
 }
 
-// TestRounderNumbersHaveTheFewestDigitsThatARangeAllows assumes that only the numbers in some range show the failure.
-// It checks that rounder lists a number in that range that has as few significant digits as possible. The test compares
-// the result with all numbers of the range.
+// TestRounderNumbersHaveTheFewestDigitsThatARangeAllows assumes that only the numbers in a certain range show the
+// failure. It checks that rounder lists a number in that range that has as few significant digits as possible. The test
+// compares the result with all numbers in the range.
 func TestRounderNumbersHaveTheFewestDigitsThatARangeAllows(t *testing.T) {
 	digitsOf := func(n int) int { _, digits, _ := significant(int64(n)); return digits }
 	for n := 1; n <= 1200; n++ {

@@ -10,8 +10,7 @@ import (
 // rgb is a color in sRGB. Each component is between 0 and 1.
 type rgb [3]float64
 
-// parseColor parses a color in the form in which browsers report computed colors. ok is false if the color is not
-// opaque.
+// parseColor parses a color as browsers report computed colors. ok is false if the color is not opaque.
 func parseColor(s string) (c rgb, ok bool) {
 	n, err := fmt.Sscanf(s, "rgb(%f, %f, %f)", &c[0], &c[1], &c[2])
 	for i := range c {

@@ -41,7 +41,7 @@ func (t *Table) layOut(width int) layout {
 	return l
 }
 
-// indent returns the number of spaces by which a name is indented.
+// indent returns the indentation of a name, in spaces.
 func (r *Row) indent() int {
 	if r.Under {
 		return gap

@@ -75,5 +75,5 @@ func (l *Line) To(column int) *Line {
 // Right appends text so that it ends at the given column.
 func (l *Line) Right(end int, text string) *Line { return l.To(end-Cells(text)).Add(Plain, text) }
 
-// Cells returns the number of cells that the line takes so far.
+// Cells returns the width of the line so far, in cells.
 func (l *Line) Cells() int { return l.cells }

@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// Report is the report of a search for changes that repair a lock.
+// Report is the report on a search for changes that repair a lock.
 type Report struct {
 	*Advice
 	Scenario *scenarios.Scenario
@@ -99,7 +99,7 @@ func (a *Report) causes(law checker.Law) []string {
 	return all
 }
 
-// mostAdvised is the maximum number of changes that the text shows. The JSON output contains all changes.
+// mostAdvised is the maximum number of changes in text output. The JSON output contains all changes.
 const mostAdvised = 8
 
 // Document returns the report. It first says what to do, as a sentence and as a diff. Then it says what breaks the

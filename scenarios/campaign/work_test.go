@@ -59,7 +59,7 @@ func TestAWorkIsTheSameHoweverItIsDivided(t *testing.T) {
 	}
 }
 
-// Results that come in any order are passed on when they arrive, each of them once.
+// Results may arrive in any order. Each is passed on once, when it arrives.
 func TestResultsMayComeInAnyOrder(t *testing.T) {
 	w := squares(numbers(50))
 	w.AnyOrder = true

@@ -8,8 +8,8 @@ import (
 
 // TestFaultsThatAStoryNamesAreNecessary runs the plan of each story again without the faults that the story's
 // explanation names. It counts two kinds of mistakes, unnecessary and missing faults, as Necessity defines them. It
-// tolerates one mistake of each kind in a hundred names. FENCEPOST_FULL=1 continues until a thousand names have been
-// tried.
+// tolerates one mistake of each kind in a hundred names. With FENCEPOST_FULL=1, it continues until a thousand names
+// have been tried.
 func TestFaultsThatAStoryNamesAreNecessary(t *testing.T) {
 	enough, rounds, each := testkit.Size(20, 60, 1000), testkit.Size(10, 10, 500), testkit.Size(1, 1, 2)
 	wrongs := NewWrongs(t)

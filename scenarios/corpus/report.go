@@ -129,7 +129,7 @@ func (c *Corpus) Standing() document.Result {
 	return document.Passed
 }
 
-// promiseBroken reports whether some sound lock broke a promise.
+// promiseBroken reports whether any sound lock broke a promise.
 func (c *Corpus) promiseBroken() bool {
 	return slices.ContainsFunc(c.Sound, func(l LockResult) bool { return len(l.broken()) > 0 })
 }
@@ -143,14 +143,14 @@ func (c *Corpus) soundRuns() int {
 	return n
 }
 
-// caught returns the mutants that were caught, ordered by the number of runs that it took to catch them.
+// caught returns the mutants that were caught, ordered by how many runs it took to catch them.
 func (c *Corpus) caught() []MutantResult {
 	list := slices.DeleteFunc(slices.Clone(c.Mutants), func(m MutantResult) bool { return !m.caught() })
 	slices.SortStableFunc(list, func(a, b MutantResult) int { return a.runs() - b.runs() })
 	return list
 }
 
-// median returns the nearest-rank median of a value of the mutants. get returns this value for one mutant.
+// median returns the nearest-rank median of the values that get returns for the mutants.
 func median[T cmp.Ordered](list []MutantResult, get func(MutantResult) T) T {
 	all := make([]T, len(list))
 	for i := range list {

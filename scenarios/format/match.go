@@ -103,7 +103,7 @@ func (b Bound) mismatch(m checker.Metrics) (Mismatch, bool) {
 	return Mismatch{b.Name, b.Text, metricText(got)}, true
 }
 
-// metricText returns a metric's value in the form in which a bound is written.
+// metricText formats a metric's value in the same way as a bound.
 func metricText(m checker.Metric) string {
 	text := strconv.FormatFloat(m.Value, 'g', 6, 64)
 	if m.Unit == inSeconds {

@@ -83,7 +83,7 @@ type etcdConfig struct {
 	compareRevision bool
 }
 
-// leaseCount determines the time from which a client measures the TTL of an etcd lease.
+// leaseCount determines when a client starts to measure the TTL of an etcd lease.
 type leaseCount string
 
 const (

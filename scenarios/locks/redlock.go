@@ -161,7 +161,7 @@ func serversOf(voters []voter) []sim.ProcessID {
 	return servers
 }
 
-// ballot is one request that is sent to all servers, with its outcome. A keepalive task sends requests at the same time
+// ballot is one request that is sent to all servers, and its outcome. A keepalive task sends requests at the same time
 // as the worker, so each round has its own ballot.
 type ballot struct {
 	requests []sim.Request

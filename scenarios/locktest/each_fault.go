@@ -210,12 +210,12 @@ func (w *worker) list() {
 // be trusted.
 var errDoubt = errors.New("it failed, perhaps because of what an earlier run left behind")
 
-// errNoCourse stops the remaining runs at a place (start and target of faults) because a run failed and the other runs
+// errNoCourse stops the remaining runs at a place (start and target of a fault) because a run failed and the other runs
 // depend on its history.
 var errNoCourse = errors.New("it failed")
 
-// tryPlace performs and reports one run for each single fault at a place, which is the start and the target of faults.
-// ok is false if the result of a run cannot be trusted.
+// tryPlace performs and reports one run for each single fault at a place (start and target). ok is false if the result
+// of a run cannot be trusted.
 func (w *worker) tryPlace(number uint64) (ok bool) {
 	at, known := w.singles.numbers[w.singles.places[number-1]]
 	if !known { // the library's runs differ

@@ -96,7 +96,7 @@ func (k *keys) lockOf(key history.Lock, member string) (history.Lock, string) {
 	return of.lock, of.member + "/" + member
 }
 
-// LockOf returns the lock to which a key on the servers belongs.
+// LockOf returns the lock that a key on the servers belongs to.
 func (h *host) LockOf(key string) history.Lock {
 	if h.keys == nil {
 		return history.Lock(key)

@@ -379,7 +379,7 @@ func compareOwn(events []history.Event, e *history.Event, of history.Attempt, do
 // owner returns the name of the client that made an attempt.
 func owner(a history.Attempt) string { name, _, _ := strings.Cut(string(a), "/"); return name }
 
-// value returns the value to which an attempt has set a key.
+// value returns the value that an attempt set a key to.
 func value(events []history.Event, key history.Lock, of history.Attempt) string {
 	for i := range events {
 		if e := &events[i]; e.F == history.KeySet && e.Lock == key && e.Of == of {

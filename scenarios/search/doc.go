@@ -1,5 +1,5 @@
 // Package search performs many runs of a scenario under random faults, to find out what a single run cannot show:
-// whether some plan breaks a promise (Result), and what the smallest such plan is (Shrink). Package verify tries all
+// whether any plan breaks a promise (Result), and what the smallest such plan is (Shrink). Package verify tries all
 // plans within bounds; package sweep looks for the boundary between safe and unsafe parameter values.
 //
 // Goals: the result of a search depends only on its scenario and its options. It does not depend on the number of

@@ -9,12 +9,13 @@ import (
 )
 
 // niches is the number of niches: two for each way in which a law can be violated (margin.Way). One contains plans
-// whose close call came before any key was lost. The other contains plans whose close call came after that. Losing a
-// key is a step toward a violation, so plans that lose a key must not be displaced by closer calls that lose none.
+// whose close call came before any key was lost. The other contains plans whose close call came after a key was lost.
+// Losing a key is a step toward a violation, so plans that lose a key must not be displaced by closer calls that lose
+// none.
 const niches = 2 * margin.Ways
 
-// nicheOf returns the index of the niche (a group of plans worth varying) to which a plan with the given close call
-// belongs.
+// nicheOf returns the index of the niche (a group of plans worth varying) that a plan with the given close call belongs
+// to.
 func nicheOf(c *margin.Call) int {
 	if len(c.Gone) > 0 && c.Way != margin.Mixed {
 		return margin.Ways + int(c.Way)

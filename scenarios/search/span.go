@@ -27,7 +27,7 @@ type Span struct {
 	Ran  Ranges `json:"ran"` // the seeds that have been run
 }
 
-// Identity identifies everything on which the runs of a search depend. Results with different identities cannot be
+// Identity identifies everything that the runs of a search depend on. Results with different identities cannot be
 // combined or compared.
 type Identity struct {
 	Text string `json:"text"` // hash of the scenario's text
@@ -36,8 +36,8 @@ type Identity struct {
 	Behaviour string `json:"behaviour"`
 }
 
-// newSpan returns the span of a search of s in which no seed has been run yet. p is the plan whose run determines the
-// span's Identity.Behaviour.
+// newSpan returns the span of a search of s, with no seeds run yet. p is the plan whose run determines the span's
+// Identity.Behaviour.
 func newSpan(s *scenarios.Scenario, p nemesis.Plan, from uint64, seeds int, shard Shard) (Span, error) {
 	if seeds < 1 || uint64(seeds-1) > math.MaxUint64-from {
 		return Span{}, fmt.Errorf("there are fewer than %d seeds starting at %d", seeds, from)
@@ -135,8 +135,8 @@ func isDone(ctx context.Context) bool {
 	}
 }
 
-// joined returns a span that covers the seeds of all parts, in which no seed has been run yet. If parts overlap or do
-// not fit together, the error names them. name returns the name of the i-th part.
+// joined returns a span that covers the seeds of all parts, with no seeds run yet. If parts overlap or do not fit
+// together, the error names them. name returns the name of the i-th part.
 func joined(parts []*Result, name func(int) string) (Span, error) {
 	if len(parts) == 0 {
 		return Span{}, errors.New("there is nothing to merge")

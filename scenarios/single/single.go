@@ -120,7 +120,7 @@ func (r *Run) HoldTo(promise checker.Promise) {
 	r.OK, r.Undecided = !failed && !undecided, undecided && !failed
 }
 
-// real reports whether the run was made in real time. Only such runs have notes.
+// real reports whether the run took place in real time. Only such runs have notes.
 func (r *Run) real() bool { return r.Recording == nil && len(r.Notes) > 0 }
 
 // Recorded returns the run's history. It never returns nil.

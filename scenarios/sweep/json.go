@@ -38,7 +38,7 @@ type axisJSON struct {
 	Levels []string `json:"levels"`
 }
 
-// pointJSON is a point with the outcome of each law, or with the reason why the point is not a valid scenario.
+// pointJSON is a point with the outcome of each law, or the reason why the point is not a valid scenario.
 type pointJSON struct {
 	At      map[string]string         `json:"at"` // values, keyed by axis
 	Problem string                    `json:"problem,omitempty" doc:"why it is not a valid scenario"`

@@ -219,8 +219,8 @@ func (s *Sweep) run(ctx context.Context, beside [][]Level) error {
 	return nil
 }
 
-// findEdges bisects every side of the grid (the interval between two neighboring points) on which the outcome of some
-// law changes. After ctx is done, it records the remaining sides as edges without bisecting them.
+// findEdges bisects every side of the grid (the interval between two neighboring points) on which the outcome of a law
+// changes. After ctx is done, it records the remaining sides as edges without bisecting them.
 func (s *Sweep) findEdges(ctx context.Context) error {
 	var flipped []side
 	var jobs []job

@@ -136,8 +136,8 @@ func (d linkDelays) extraDelay(i, n int) time.Duration {
 	return 0
 }
 
-// set writes the delay of one direction of a link. If s gives that direction a range of delays of its own, set writes
-// the middle of that range.
+// set writes the delay of one direction of a link. If s gives that direction its own range of delays, set writes the
+// middle of that range.
 func (d linkDelays) set(doc *format.Document, s *scenarios.Scenario, from, to sim.ProcessID, later time.Duration) {
 	delay := d.usual
 	if from == d.special || to == d.special {

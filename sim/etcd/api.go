@@ -20,7 +20,7 @@ const (
 	leasesVersion  = "coordination.k8s.io/v1"
 )
 
-// object is a Lease object as clients of the API server see it. Unknown fields are kept.
+// object is a Lease object as clients of the API server see it.
 type object struct {
 	Kind       string         `json:"kind,omitempty"`
 	APIVersion string         `json:"apiVersion,omitempty"`

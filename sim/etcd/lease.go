@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// lease keeps alive the keys that are attached to it. It ends ttl seconds after the last keepalive.
+// lease keeps the keys that are attached to it alive. It ends ttl seconds after the last keepalive.
 type lease struct {
 	id    int64
 	ttl   int64 // TTL in s
@@ -91,7 +91,7 @@ func (x *lease) detach(key string) {
 	}
 }
 
-// refresh extends the lease: it now ends when its TTL plus the extra time in extend has passed.
+// refresh extends the lease, which now ends when its TTL and the extra time extend have passed.
 func (x *lease) refresh(now, extend time.Duration) {
 	x.expiry = now + time.Duration(x.ttl)*time.Second + extend
 	x.ending = false

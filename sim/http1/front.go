@@ -38,8 +38,8 @@ func (f Front) Begin() sim.Callers { return callers{f} }
 // callers is the set of clients of a run.
 type callers struct{ front Front }
 
-// Recorded does nothing. The records would only show which servers have granted a lock, but here a lock is granted by
-// the cluster as a whole.
+// Recorded does nothing. The records would only show which servers have granted a lock, but here the cluster as a whole
+// grants a lock.
 func (callers) Recorded(*history.Event) {}
 
 // Caller returns a new client that has not sent a request yet.
@@ -58,8 +58,8 @@ func (c *caller) Wire(sim.ProcessID) sim.Wire { return &wire{caller: c} }
 // Begin begins an attempt.
 func (c *caller) Begin(a history.Attempt, now sim.Time) { c.attempt, c.since = a, now }
 
-// Try returns the time at which the current attempt began. It returns no servers, because a lock is granted by the
-// cluster as a whole.
+// Try returns the time at which the current attempt began. It returns no servers, because the cluster as a whole grants
+// a lock.
 func (c *caller) Try() (since sim.Time, granted []sim.ProcessID) { return c.since, nil }
 
 // wire implements one HTTP/1.1 connection.

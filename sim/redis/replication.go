@@ -306,8 +306,8 @@ func (n *Node) replicaNamed(name sim.ProcessID) *replica {
 	return nil
 }
 
-// takeAck records the offset that a replica has acknowledged. If the acknowledgment is about another stream of effects
-// than the current one, takeAck sends all data to the replica.
+// takeAck records the offset that a replica has acknowledged. If the acknowledgment does not belong to the current
+// stream of effects, takeAck sends all data to the replica.
 func (n *Node) takeAck(from sim.ProcessID, m ack) {
 	if n.repl.master != "" {
 		return
@@ -375,5 +375,5 @@ func (n *Node) countGood() {
 	}
 }
 
-// lag returns the time that has passed since a replica's last acknowledgment, in seconds of the wall clock.
+// lag returns the time since a replica's last acknowledgment, in seconds of the wall clock.
 func (r *replica) lag(wall int64) int64 { return wall/int64(time.Second) - r.at/int64(time.Second) }

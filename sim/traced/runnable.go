@@ -13,7 +13,7 @@ import (
 )
 
 // runnable checks whether a file is a program that can run in virtual time. If it is not, the error says why and what
-// to do. dir is the folder to which path is relative.
+// to do. dir is the folder that path is relative to.
 func runnable(path, dir string) error {
 	whole := path
 	if !filepath.IsAbs(whole) {

@@ -10,7 +10,7 @@ import (
 // timerfd, this is when the process reads the descriptor. For a timer that was created with timer_create, it is when
 // the timer's signal is delivered.
 
-// countdown is the common part of both kinds of timers.
+// countdown is what both kinds of timers have in common.
 type countdown struct {
 	p        *Process
 	day      bool // the clock of the timer shows the time of day

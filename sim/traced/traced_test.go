@@ -58,8 +58,8 @@ func TestAProgramSeesWhatItSeesOnTheKernel(t *testing.T) {
 	}
 }
 
-// madeCalls returns an empty set. Until the end of the test, it adds to this set the name of each modeled system call
-// that a program makes.
+// madeCalls returns a set that is initially empty. Until the end of the test, the name of each modeled system call that
+// a program makes is added to the set.
 func madeCalls(t *testing.T) map[string]bool {
 	own, made := maps.Clone(calls), map[string]bool{}
 	for nr, c := range own {

@@ -13,7 +13,7 @@ import (
 
 const holds = "holds"
 
-// seeds is the number of seeds with which each scenario is run.
+// seeds is the number of seeds that each scenario is run with.
 const seeds = 40
 
 // expectAlways runs a scenario with many seeds and expects the same verdict each time. build prepares each run.

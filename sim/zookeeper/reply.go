@@ -30,7 +30,7 @@ func (c *connection) moved(body []byte) bool {
 	return c.op != jute.CreateSession && (&jute.Fields{Rest: body}).Int() == jute.SessionMoved
 }
 
-// outcome appends to b the body of a transaction's reply.
+// outcome appends the body of a transaction's reply to b.
 func (c *connection) outcome(b jute.Record, cmd *command, r *result) []byte {
 	switch {
 	case c.op == jute.CreateSession && r.session == nil:
@@ -60,8 +60,8 @@ func appendOutcome(b jute.Record, op jute.Op, r *result) jute.Record {
 	return b
 }
 
-// outcomes appends to b the results of the parts of a multi. If a part failed, nothing was executed, and each part gets
-// an error code: 0 before the failed part, and RuntimeInconsistency after it.
+// outcomes appends the results of a multi's parts to b. If a part failed, nothing was executed, and each part gets an
+// error code: 0 before the failed part, and RuntimeInconsistency after it.
 func outcomes(b jute.Record, c *command, r *result) jute.Record {
 	const failed, more, over = -1, false, true
 	for i := range c.parts {

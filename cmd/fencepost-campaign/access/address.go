@@ -26,7 +26,7 @@ func (a Server) Host() string {
 }
 
 // At returns the URLs of a server that listens on an address, separated by commas. If the server listens on all
-// addresses of the machine, these are the URLs for all its global unicast addresses and, at the end, for the loopback
+// addresses of the machine, these are the URLs of all its global unicast addresses, followed by that of the loopback
 // address.
 func At(listener *net.TCPAddr) string {
 	hosts := []string{listener.IP.String()}

@@ -21,7 +21,7 @@ func partsOf(name string) string   { return prefix + name + "_parts" }
 
 var goodName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 
-// CheckName returns an error unless a campaign may have this name.
+// CheckName returns an error if a campaign must not have this name.
 func CheckName(name string) error {
 	if goodName.MatchString(name) {
 		return nil
@@ -36,7 +36,7 @@ const (
 	parts = "parts"
 )
 
-// subjectOf returns the subject, of the given kind, for a portion.
+// subjectOf returns the subject of the given kind for a portion.
 func (c *Campaign) subjectOf(kind, stage string, p portion) string {
 	return fmt.Sprintf("%s.%d.%d", c.stageSubject(kind, stage), p.first, p.size)
 }

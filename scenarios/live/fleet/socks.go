@@ -71,7 +71,7 @@ var granted = []byte{socks, 0, 0, addressIPv4, 0, 0, 0, 0, 0, 0}
 // handshake is how long a process may take to say which address it wants to connect to.
 const handshake = 10 * time.Second
 
-// asked reads the address to which a process wants to connect. The reply is sent later, once the connection is
+// asked reads the address that a process wants to connect to. The reply is sent later, once the connection is
 // established.
 func asked(tcp net.Conn) (to netip.AddrPort, err error) {
 	if err := tcp.SetReadDeadline(time.Now().Add(handshake)); err != nil {

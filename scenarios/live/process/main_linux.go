@@ -247,7 +247,7 @@ type stat struct {
 	state              string
 }
 
-// processes lists all processes of the machine.
+// processes lists all processes on the machine.
 func processes() (list []stat) {
 	dirs, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, d := range dirs {
@@ -295,7 +295,7 @@ func descendants(of int) (list []int) {
 	return list
 }
 
-// Monotonic returns the time of CLOCK_MONOTONIC in ns. It is the same for all processes of the machine.
+// Monotonic returns the time of CLOCK_MONOTONIC in ns. It is the same for all processes on the machine.
 func Monotonic() int64 {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {

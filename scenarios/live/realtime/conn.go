@@ -13,7 +13,7 @@ import (
 // (see Loop).
 type Conn struct {
 	Client, Server sim.ProcessID
-	// State holds data of the handler. The Conn does not use it.
+	// State holds the handler's data. The Conn does not use it.
 	State any
 
 	front  *Front
@@ -39,7 +39,7 @@ type request struct {
 	phase string
 }
 
-// newConn returns a connection for a socket. The function serve starts reading from and writing to the socket.
+// newConn returns a connection for a socket. Calling serve starts reading from and writing to the socket.
 func newConn(f *Front, client, server sim.ProcessID, tcp *net.TCPConn, w *Wiring) (c *Conn, serve func()) {
 	c = &Conn{Client: client, Server: server, front: f, secret: f.Secret(client), wiring: w}
 	in, out := NewIn(tcp, c.Collect), NewOut(tcp)
@@ -107,7 +107,7 @@ func (c *Conn) begin() {
 	}
 }
 
-// collect passes the bytes that were read to the handler, one request at a time.
+// collect passes the bytes received so far on to the handler, one request at a time.
 func (c *Conn) collect() {
 	b, ended := c.in.Collected()
 	if c.over {
@@ -167,7 +167,7 @@ func (c *Conn) write(b []byte, ended bool) {
 	}
 }
 
-// line is the sim.Line of a connection. The wire of the connection uses it to send and receive.
+// line is the sim.Line of a connection. The connection's wire uses it to send and receive.
 type line struct{ *Conn }
 
 func (l line) Now() sim.Time    { return l.front.loop.world.Now() }
@@ -201,7 +201,7 @@ func (c *Conn) Forward(args []string, of history.Attempt, phase string) {
 	c.ask(request{args, of, phase})
 }
 
-// ask sends a request. If the connection is not open yet, ask keeps the request until the connection is open.
+// ask sends a request. If the connection is not open yet, ask holds the request back until it is.
 func (c *Conn) ask(r request) {
 	if !c.open {
 		c.early = append(c.early, r)

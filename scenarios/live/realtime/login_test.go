@@ -45,8 +45,8 @@ var neighbors = map[string]string{
 	"nothing":            "",
 }
 
-// TestNeighborsChangeNothing checks that nothing that is sent without the password reaches the world, not even a
-// connection. The client is served at the same time.
+// TestNeighborsChangeNothing checks that nothing sent without the password reaches the world, not even a connection.
+// The client must be served at the same time.
 func TestNeighborsChangeNothing(t *testing.T) {
 	var asked []string
 	r := newRig(t, witness{asked: &asked}, 0)
@@ -100,7 +100,7 @@ func TestACrowdOfCallersDoesNotKeepTheClientOut(t *testing.T) {
 	}
 }
 
-// TestWaysToGiveThePassword tries all the ways in which libraries give a password.
+// TestWaysToGiveThePassword tries all the ways in which libraries send a password.
 func TestWaysToGiveThePassword(t *testing.T) {
 	r := newRig(t, plain{}, 0)
 	secret := r.front.Secret("client-1")

@@ -20,7 +20,7 @@ import (
 )
 
 // TestPausedServerDoesNothing checks that a pause stops the process and that requests that arrive meanwhile are carried
-// out after it. A key still expires on time.
+// out afterward. A key must still expire on time.
 func TestPausedServerDoesNothing(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	play := func(c *client) {

@@ -51,7 +51,7 @@ var actors = []actor{
 // modeled matches a scenario of etcd, ZooKeeper or Consul.
 var modeled = regexp.MustCompile(`(?m)^lock: \{protocol: (etcd|zookeeper|consul),`)
 
-// unacted gives, for each scenario that no published client can reproduce, the reason why.
+// unacted maps each scenario that no published client can reproduce to the reason why.
 var unacted = map[string]string{
 	"zookeeper-herd":                  "`zk.Lock` watches the znode before its own",
 	"zookeeper-read-write-lock":       "go-zookeeper has no read-write lock",

@@ -125,7 +125,8 @@ func (w Way) is(b locktest.Breach) bool {
 	return b.Law == w.Law && b.Cause == w.Cause
 }
 
-// acted finds, in an explanation, the client that changed a key. owned finds the client to which the key belonged.
+// acted finds the client that changed a key, according to an explanation. owned finds the client that the key belonged
+// to.
 var (
 	acted = regexp.MustCompile(`(?:a request of|overwritten at \S+ s by) (client-\d)`)
 	owned = regexp.MustCompile(`(?:it belonged to|the key of) (client-\d)`)

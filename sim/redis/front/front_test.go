@@ -169,8 +169,8 @@ func TestARequestBelongsToItsTask(t *testing.T) {
 	of(2, true, "a/2", "DEL", "lock")
 }
 
-// TestTheRoundThatAcquires checks that only the requests of the client's last try count. Which requests belong to that
-// try is determined by their effects.
+// TestTheRoundThatAcquires checks that only the requests of the client's last try count. The effects of the requests
+// determine which of them belong to that try.
 func TestTheRoundThatAcquires(t *testing.T) {
 	hash := fmt.Sprintf("%X", sha1.Sum([]byte(acquireScript)))
 	set := []string{"SET", "lock", "v", "NX"}

@@ -16,8 +16,8 @@ import (
 // maxNesting is the maximum depth of nested arrays and objects, both for encoding and for decoding.
 const maxNesting = 1000
 
-// These limits decide whether a table with gaps can be encoded as an array. It cannot be encoded if its largest index
-// is above both safeIndex and gapRatio times the number of its elements.
+// A table with gaps cannot be encoded as an array if its largest index is above both safeIndex and gapRatio times the
+// number of its elements.
 const (
 	safeIndex = 10
 	gapRatio  = 2

@@ -37,7 +37,7 @@ type deadline struct {
 	key   *Entry
 }
 
-// ofKey reports whether a valid entry is the deadline of a key, and not of a field.
+// ofKey reports whether a valid entry is the deadline of a key, rather than of a field.
 func (d deadline) ofKey() bool { return d.key.seq == d.seq }
 
 func (d deadline) before(e deadline) bool {
@@ -87,7 +87,7 @@ func (h *deadlines) sift(i int) {
 	}
 }
 
-// keep removes the entries that the callback does not accept.
+// keep removes the entries for which valid returns false.
 func (h *deadlines) keep(valid func(deadline) bool) {
 	*h = slices.DeleteFunc(*h, func(d deadline) bool { return !valid(d) })
 	for i := len(*h)/2 - 1; i >= 0; i-- {

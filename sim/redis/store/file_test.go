@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// slowFile is the state of a reimplementation of Redis's flushAppendOnlyFile (aof.c). The method flush follows that
+// slowFile is the state of a reimplementation of Redis's flushAppendOnlyFile (aof.c). Its flush method follows that
 // function line by line, and is called every millisecond and after every write.
 type slowFile struct {
 	now, offset              int64 // in ms; offset is the wall clock minus now
