@@ -226,7 +226,7 @@ func (t *judge) isSilent(client history.Process, now history.Time) bool {
 	return known && now-last > h.TTL
 }
 
-// lastAsked returns the time at which a client's last request for a lock before the given time reached a server. It
+// lastAsked returns the time, up to the given time, at which a client's request for a lock last reached a server. It
 // returns 0 if no request did. The header contains only the time at which the client's very last request arrived, and
 // the longest gap between two of its requests. If this is not enough to tell, known is false.
 func (t *judge) lastAsked(client history.Process, by history.Time) (last history.Time, known bool) {

@@ -50,8 +50,7 @@ type Scenario struct {
 type Servers struct {
 	Backend locks.Backend // the kind of server
 	N       int           // number of Redis masters, or of members of a cluster: redis-1 …
-	// replicas of each master: redis-1-replica-1 …; default 0. If there are any, there is also a Sentinel, except in a
-	// Cluster
+	// replicas of each master: redis-1-replica-1 …; default 0. If any, there is also a Sentinel, except in a Cluster
 	Replicas    int
 	Persistence store.Policy  // default: AOF with everysec, like Redis's own default
 	Fsync       time.Duration // how long one fsync takes; default 1 ms

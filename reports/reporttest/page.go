@@ -92,8 +92,8 @@ func Explained(text string) (n int, err error) {
 	return n, err
 }
 
-// Pasted returns how often a command occurs in text in a form that can be pasted into a shell. The command may extend
-// over several lines.
+// Pasted counts the occurrences of a command in a form that can be pasted into a shell. The command may extend over
+// several lines.
 func Pasted(text, call string) int {
 	return strings.Count(continued.ReplaceAllString(text, ""), call)
 }

@@ -72,7 +72,7 @@ const (
 	accessAfterSection
 	accessDuringSection
 
-	// The features below concern how a client stops holding a lock, and what remains afterwards.
+	// The features below concern how a client stops holding a lock, and what remains after that.
 	releasedAfterValidity
 	releasedWithoutKey
 	releasedDuringSection

@@ -43,8 +43,8 @@ type mark struct {
 	threshold bool // also try a fault that ends just after this instant
 }
 
-// marks returns the marks between the instants strike and until. A fault strikes at the first of them. c must be the
-// course of a run in which the fault never ends.
+// marks returns the marks between strike, the instant at which a fault strikes, and until. c must be the course of a
+// run in which the fault never ends.
 func (c *course) marks(strike, until sim.Time) []mark {
 	var list []mark
 	add := func(at sim.Time, p sim.ProcessID, threshold bool) {

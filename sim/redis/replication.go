@@ -22,7 +22,7 @@ type streamID struct {
 type replication struct {
 	// involved is true once the node takes part in replication. Until then, the node does no work for replication.
 	involved bool
-	// master is the node that this replica follows. It is empty on a master. Like redis.conf, it survives a crash.
+	// master is the node that this replica follows. It is empty on a master. Like redis.conf, it survives a restart.
 	master sim.ProcessID
 	// restricted is true if the node may have to refuse writes.
 	restricted bool

@@ -172,7 +172,7 @@ func NewSentinel(cfg SentinelConfig) *Sentinel {
 	return s
 }
 
-// reset resets s for the next run. Afterwards, s is like a new Sentinel.
+// reset resets s for the next run, so that it is like a new Sentinel.
 func (s *Sentinel) reset(cfg SentinelConfig) {
 	*s = Sentinel{cfg: cfg.withDefaults()}
 	for _, names := range cfg.Groups {
