@@ -102,8 +102,8 @@ func TestObjectsThatKubernetesRefuses(t *testing.T) {
 	}
 }
 
-// TestIdentityOfAnObjectIsCompared checks that if a delete or update request specifies an object's UID, it is refused
-// if this object has been replaced or deleted.
+// TestIdentityOfAnObjectIsCompared checks that a delete or update request that specifies an object's UID is refused
+// once this object has been replaced or deleted.
 func TestIdentityOfAnObjectIsCompared(t *testing.T) {
 	asAPI(t, func(_ *desk, c apiCaller) {
 		one := leasesOfDefault + "/t"
