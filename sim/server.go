@@ -135,7 +135,7 @@ const RemoveKeys = "remove-keys"
 // node does everything else as usual.
 const ClientPause = "client-pause"
 
-// Host is a server program's interface to the machine on which it runs.
+// Host is a server program's interface to the machine that it runs on.
 type Host interface {
 	Name() history.Process
 	// Wall reads the wall clock, in ns since the Unix epoch.

@@ -389,7 +389,7 @@ func TestThePageOnEachScreen(t *testing.T) {
 	}
 }
 
-// link returns a link that contains the text to which a JavaScript expression evaluates, and a seed.
+// link returns a link that contains a seed and the value of text, which is a JavaScript expression.
 func (p *playing) link(text, seed string) (link string) {
 	p.do(chromedp.Evaluate(fmt.Sprintf(`(async () => {
 	const packed = new Blob([JSON.stringify({text: %s, seed: %q})]).stream().pipeThrough(new CompressionStream("deflate-raw"));

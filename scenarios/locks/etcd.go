@@ -87,11 +87,11 @@ type etcdConfig struct {
 type leaseCount string
 
 const (
-	// the client measures the lease from the time at which it sent the request that extended it, so the lease never
-	// ends later for the client than on the server
+	// the client measures the lease from when it sent the request that extended it, so the lease never ends later for
+	// the client than on the server
 	fromSending leaseCount = "sending"
-	// the client measures the lease from the time at which the reply arrived, and checks the lease twice a second, as
-	// etcd's own client does
+	// the client measures the lease from when the reply arrived, and checks the lease twice a second, as etcd's own
+	// client does
 	fromReceipt leaseCount = "receipt"
 )
 

@@ -331,7 +331,7 @@ func (l *redlock) replicated(env sim.Env, h *Hold, set []voter) []voter {
 }
 
 // wait asks masters how many of their replicas have received the writes that the client made on its connections. It
-// returns the masters for which enough replicas have them.
+// returns the masters with enough such replicas.
 func (l *redlock) wait(env sim.Env, h *Hold, asked []voter) []voter {
 	w := l.config.Wait
 	b := &ballot{}

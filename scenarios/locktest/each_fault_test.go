@@ -161,8 +161,8 @@ func TestWhatDoesNotGoWithEvery(t *testing.T) {
 	}
 }
 
-// TestAFaultThatNeverStrikesIsReported checks that a fault that names a message that no run sends is reported. A name
-// that matches two messages must be refused, and both messages must be listed.
+// TestAFaultThatNeverStrikesIsReported checks that a report says so if a fault names a message that no run sends. A
+// name that matches two messages must be refused, and both messages must be listed.
 func TestAFaultThatNeverStrikesIsReported(t *testing.T) {
 	for line, want := range map[string]string{
 		"delay the 40th DEL of client-2 to redis-1 by 7s": "never struck: client-2 asked for",

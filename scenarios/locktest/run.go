@@ -256,7 +256,7 @@ func (c *Config) planned() (seeds []uint64, err error) {
 // guides reports whether the plans of runs depend on the results of earlier runs.
 func (c *Config) guides(s *scenarios.Scenario) bool { return c.draws(s) && search.Guides(s, c.drawn()) }
 
-// drawn returns the number of seeds for which the test draws plans if no single seed is requested.
+// drawn returns the number of seeds that the test draws plans for if no single seed is requested.
 func (c *Config) drawn() int {
 	n := cmp.Or(c.Seeds, standardSeeds)
 	if testing.Short() {

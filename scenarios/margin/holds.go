@@ -5,9 +5,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// hold is one key of one attempt, from the time at which it was set until it disappears. unit is the server or group
-// (named by its first member) that grants the lock with this key. by is the attempt that removed the key, if that is
-// known.
+// hold is one key of one attempt, from when it was set until it disappears. unit is the server or group (named by its
+// first member) that grants the lock with this key. by is the attempt that removed the key, if that is known.
 type hold struct {
 	unit, server   history.Process // server has the key; for a group, it is the master
 	member         string

@@ -40,7 +40,7 @@ func (r *Reader) otherLeases(lock *trace.LockTrace, g, b *trace.Grant) (n int) {
 	return n
 }
 
-// endOf returns the time at which the lease of a grant ended, or at which its release was called if that was earlier.
+// endOf returns the time at which the lease of a grant ended or, if that was earlier, at which its release was called.
 func (r *Reader) endOf(g *trace.Grant) history.Time {
 	if g.Release != trace.Open {
 		return min(g.Until, r.t.Time(g.Release))

@@ -22,7 +22,7 @@ type Config struct {
 
 	// Version determines which commands exist, and the wording of some replies.
 	Version Version
-	// NotifyKeyspaceEvents selects the key events for which the node publishes messages, in the notation of redis.conf
+	// NotifyKeyspaceEvents selects the key events that the node publishes messages about, in the notation of redis.conf
 	// ([store.ParseEvents]). If it is empty, there are no messages. A change made with CONFIG SET lasts until the
 	// process ends.
 	NotifyKeyspaceEvents string

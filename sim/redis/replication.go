@@ -349,7 +349,7 @@ func (n *Node) acked(b *blocked) (count int64) {
 	return count
 }
 
-// refusesWrites returns the error with which the node currently refuses all writes, or "" if it accepts them.
+// refusesWrites returns the error that the node currently returns for every write, or "" if it accepts writes.
 func (n *Node) refusesWrites() string {
 	r := &n.repl
 	switch {

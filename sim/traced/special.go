@@ -60,8 +60,8 @@ func drain(own int) {
 	}
 }
 
-// buffer returns the address and the size of the buffer into which a system call reads. ok is false if the call can
-// read only from sockets.
+// buffer returns the address and the size of the buffer that a system call reads into. ok is false if the call can read
+// only from sockets.
 func (t *thread) buffer() (to, size uint64, ok bool) {
 	to, size = t.regs.Rsi, t.regs.Rdx
 	switch t.name {

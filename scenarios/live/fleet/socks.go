@@ -22,7 +22,7 @@ func (r *Relay) ListenSOCKS(server sim.ProcessID, process func() int) (*Port, er
 	return p, err
 }
 
-// Serve sets the addresses on which the server's process listens. Other servers use the same addresses, through their
+// Serve sets the addresses that the server's process listens on. Other servers use the same addresses, through their
 // proxies.
 func (p *Port) Serve(addresses ...netip.AddrPort) {
 	p.relay.mu.Lock()

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// TTL is the time to live with which every library is configured.
+// TTL is the time to live that every library is configured with.
 const TTL = 8 * time.Second
 
 // retryEvery is the pause between attempts, for libraries that leave retries to the user.
@@ -132,7 +132,7 @@ type until struct{ at time.Time }
 func (u *until) ValidUntil() time.Time { return u.at }
 func (u *until) ahead() bool           { return time.Now().Before(u.at) }
 
-// begun sets the end of the validity to one TTL after the time at which the lock was requested.
+// begun sets the end of the validity to one TTL after the lock was requested.
 func (u *until) begun(asked time.Time) { u.at = asked.Add(TTL) }
 
 // within dials with a timeout. The timeout should equal that of the library's own dialer.
