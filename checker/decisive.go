@@ -45,9 +45,9 @@ type record struct {
 	cause     Cause
 }
 
-// decide finds the cause of a clash of leases. It also returns one record for each server that both grants counted,
-// ordered by position; the last record reveals the cause. If the cause is established in another way, it returns no
-// records.
+// decide finds the cause of a clash of leases. It also returns one record for each server whose answer counted for both
+// grants, ordered by position; the last record reveals the cause. If the cause is established in another way, it
+// returns no records.
 func (t *judge) decide(c *clash) (Cause, []record) {
 	counted := [2][]history.Process{t.counted(&c.first), t.counted(&c.then)}
 	if t.hasNoKeys(c.lock) || t.keyless(&c.first) || t.keyless(&c.then) {
@@ -276,7 +276,7 @@ func isLoss(w history.Why) bool {
 	return lossCause(w).Kind != CauseNotRecorded
 }
 
-// judge sets the cause that the record shows, if it shows one.
+// judge determines the cause that r shows, if any, and stores it in r.
 func (t *judge) judge(c *clash, r *record) {
 	apart := t.History.Events[r.set[0]].Process != t.History.Events[r.set[1]].Process
 	switch {

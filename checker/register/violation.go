@@ -94,7 +94,7 @@ func (v *violation) alternatives() (could []string) {
 	return could
 }
 
-// report fills in the finding. several reports whether the history has other registers.
+// report fills in the finding. If several is true, the history has other registers, too.
 func (v *violation) report(f *checker.Finding, several bool) {
 	events := v.of.t.h.Events
 	e := &events[v.returned]

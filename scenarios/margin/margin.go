@@ -220,7 +220,7 @@ func violatedIn(law checker.Law, cause checker.Cause) (w Way, ok bool) {
 }
 
 // take keeps a close call if it is the closest so far among the calls that could have violated a law in the same way,
-// w. In that case, it calls more, which fills in the other fields.
+// w. In that case, it fills in the other fields by calling more.
 func (r *Reader) take(w Way, value float64, more func(*Call)) {
 	if r.met[w] && value >= r.calls[w].Value {
 		return

@@ -180,7 +180,7 @@ func (o *Options) words(levels []Level) string {
 	return strings.Join(parts, ", ")
 }
 
-// run performs the runs of the grid's points, and of the points between them, which beside lists.
+// run performs the runs of the grid's points, and of the points in beside, which lie between them.
 func (s *Sweep) run(ctx context.Context, beside [][]Level) error {
 	var jobs []job
 	for _, p := range s.Points {

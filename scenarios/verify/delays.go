@@ -57,7 +57,8 @@ func assign(s *scenarios.Scenario, o *Options) ([]Assignment, error) {
 type linkDelays struct {
 	name  string
 	usual time.Duration
-	// messages to and from this process have the unusual delay, and all other messages have the usual one; may be empty
+	// messages to and from this process have the unusual delay, and all other messages have the usual one; special may
+	// be empty
 	special sim.ProcessID
 	unusual time.Duration
 	order   arrivalOrder

@@ -56,7 +56,7 @@ type Source interface {
 	Take() bool
 	// Collected returns what was read since the last call, and whether nothing more will arrive.
 	Collected() (in []byte, ended bool)
-	// Stop tells the source that Collected will not be called anymore.
+	// Stop tells the source that Collected will not be called again.
 	Stop()
 }
 

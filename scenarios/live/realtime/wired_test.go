@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/front"
 )
 
-// wired opens a port on the rig. The port has a Wiring and uses Redis's protocol. admits says whether it admits
-// connections.
+// wired opens a port on the rig. The port has a Wiring and uses Redis's protocol. It admits connections if admits is
+// true.
 func (r *rig) wired(admits bool) *rig {
 	caller := front.Redis{}.Begin().Caller("client-1")
 	at, err := r.front.Listen("127.0.0.1", "client-1", "redis-1", &Wiring{Caller: caller, Serial: true,
