@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// clash is a set of grants of one lock that contradict each other: two grants, or n+1 grants of a semaphore with n
-// permits. It contains one span of each grant, in the order of the history.
+// clash is a set of conflicting grants of one lock: two grants, or n+1 grants of a semaphore with n permits. It
+// contains one span of each grant, in the order of the history.
 type clash struct {
 	law   Law
 	lock  int32
@@ -338,7 +338,7 @@ func (t *judge) neverTold(s *trace.Span) bool {
 
 // causeOfLoss finds out why the victim's key disappeared, and returns the position of the record that shows the cause.
 // Usually this is the record of the key's removal. But a crash or failover may have undone an extension of the key, so
-// that the key expired at its old deadline. In that case, it is the record of the lost extension.
+// that the key expired at its old deadline. In that case, the record of the lost extension shows the cause.
 func (t *judge) causeOfLoss(c *clash, r *record) (int, Cause) {
 	gone := &t.History.Events[r.gone]
 	switch gone.Why {

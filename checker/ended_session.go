@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// expiredSession finds the faults that ended the session that the victim's key belonged to. Each of these faults alone
-// would have ended the session.
+// expiredSession finds the faults that ended the session of the victim's key. Each of these faults alone would have
+// ended it.
 func (t *judge) expiredSession(c *clash, r *record) []*trace.Fault {
 	return t.endingSession(t.Grants[r.victimSpan(c).Grant].Process, r.gone)
 }

@@ -20,7 +20,7 @@ import (
 // sweepFile is the file in the output folder that contains the sweep's result as JSON.
 const sweepFile = "sweep.json"
 
-// edgeSeeds is the default number of runs on each side of an edge, the value at which the outcome changes. If none of
+// edgeSeeds is the default number of runs on each side of an edge (a value at which the outcome changes). If none of
 // 300 runs breaks a law, then, with 95% confidence, fewer than one run in a hundred breaks it.
 const edgeSeeds = 300
 

@@ -109,7 +109,7 @@ func (c *chart) showsProbe() bool {
 	return false
 }
 
-// sections draws each critical section as a bar, with the lease that was granted to the client below it. If the section
+// sections draws each critical section as a bar and, below it, the lease that was granted to the client. If the section
 // continues after the lease, a line shows for how long.
 func (c *chart) sections(client int, lock history.Lock, y int) {
 	lane := &c.lanes.clients[client]

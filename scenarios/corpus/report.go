@@ -1,7 +1,7 @@
 package corpus
 
 // This file builds the report on a run of the corpus. A search that was not run never counts as a pass. Identical runs
-// give identical JSON, because the JSON contains no times of the host.
+// give identical JSON, because the JSON contains no times measured on the host.
 
 import (
 	"cmp"

@@ -152,8 +152,8 @@ func (t *trial) keyInUse(events []history.Event) string {
 
 // givenAway returns a description of the problem if a client deleted the last of its own keys before it called Unlock.
 // For example, releasing an inner hold may do this. givenAway returns "" if no client did so, or if the deletion had no
-// effect: no other client got the lock, and Unlock did not fail. The holder of some locks never has a key. Such a lock
-// sets a key on release, such as a list with a token.
+// effect: no other client got the lock, and Unlock did not fail. Some locks set a key only when they are released, such
+// as a list with a token, so it is normal that their holder has no key.
 func (t *trial) givenAway(events []history.Event) string {
 	for _, h := range t.hand {
 		since := sim.Time(0)

@@ -15,8 +15,8 @@ const (
 	DefaultReconfigureAfter = 8 * time.Second
 )
 
-// If a Sentinel has not checked the nodes for longer than tiltTrigger, it no longer trusts its knowledge. For
-// tiltPeriod, it only monitors the nodes (TILT).
+// If a Sentinel has not checked the nodes for longer than tiltTrigger, it no longer trusts what it knows about them.
+// For tiltPeriod, it only monitors the nodes (TILT).
 const (
 	tiltTrigger = 2 * time.Second
 	tiltPeriod  = 30 * time.Second

@@ -9,9 +9,9 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// This file implements the library cjson of Redis 7.0 (deps/lua/src/lua_cjson.c) with its default settings. The
-// functions that would change settings for all later scripts are not provided. The keys of an object are written in the
-// order in which the script created them, whereas Redis uses the order of a hash table.
+// This file implements Redis 7.0's cjson library (deps/lua/src/lua_cjson.c) with its default settings. The functions
+// that would change settings for all later scripts are not provided. The keys of an object are written in the order in
+// which the script created them, whereas Redis uses the order of a hash table.
 
 // maxNesting is the maximum depth of nested arrays and objects, both for encoding and for decoding.
 const maxNesting = 1000

@@ -73,8 +73,8 @@ func Elements(values []string) (list []Member) {
 }
 
 // elements returns names for the elements of a list. An element's name is its value; further elements with the same
-// value are named "value#2", "value#3" and so on. If one of several equal elements is removed, it is not known which
-// one was removed, so the last one is assumed.
+// value are named "value#2", "value#3" and so on. If one of several equal elements is removed, there is no way to tell
+// which one, so the last one is assumed.
 func elements(values []string) (names []string) {
 	seen := map[string]int{}
 	for _, v := range values {
