@@ -213,6 +213,10 @@ func (e *entry) table() string {
 		"A cell such as 0 of 9, <1/3 means that none broke it: "+
 		"with 95 % confidence, fewer than 1 in 3 such schedules do. "+
 		"A dash means that no schedule showed whether the promise is kept."))
+	if slices.ContainsFunc(e.result.Outcomes, func(o Outcome) bool { return o.Decided == nil }) {
+		out.WriteString("\n" + wrapped("This result does not say which schedules showed nothing about a promise: "+
+			"it takes all of them for schedules that did."))
+	}
 	if failed.Len() > 0 {
 		out.WriteString("\nThese schedules could not be judged, because a client failed:\n\n" +
 			failed.String())

@@ -24,7 +24,7 @@ type Result struct {
 type Outcome struct {
 	Family string `json:"family"`
 	Runs   int    `json:"runs"` // including the failed ones
-	// number of runs in which each law was decided: it held or was violated; nil for Go libraries, not counted there
+	// number of runs in which each law was decided: it held or was violated; nil if that was not counted
 	Decided map[checker.Law]int `json:"decided,omitempty"`
 	// number of runs that could not be judged because a client failed, and how the first of them failed
 	Failed  int                 `json:"failed,omitempty"`
