@@ -30,13 +30,13 @@ const redlock = async (module, given, acquire, release) => {
 }
 
 // redis-semaphore's locks extend themselves; onLockLost says that one is lost.
-const semaphore = async (kind, from) => {
+const semaphore = async (kind, from, given) => {
   const module = await import("redis-semaphore")
   return {
     acquire: async () => {
       const state = {lost: false}
       const lock = new module[kind](from, name.slice("mutex:".length),
-        {lockTimeout: ttl, acquireTimeout: 3600000, onLockLost: () => { state.lost = true }})
+        {lockTimeout: ttl, acquireTimeout: 3600000, onLockLost: () => { state.lost = true }, ...given})
       await lock.acquire()
       return {owner: lock.identifier, lost: () => state.lost, release: () => lock.release()}
     },
@@ -91,8 +91,8 @@ const locks = {
   "redlock-4": () => redlock("redlock-4", {}, "lock", "unlock"),
   "redlock-5": () => redlock("redlock-5", {}, "acquire", "release"),
   "sesamecare-redlock": () => redlock("@sesamecare-oss/redlock", {}, "acquire", "release"),
-  "redis-semaphore": () => semaphore("Mutex", servers[0]),
-  "redis-semaphore-redlock": () => semaphore("RedlockMutex", servers),
+  "redis-semaphore": () => semaphore("Mutex", servers[0], {}),
+  "redis-semaphore-redlock": () => semaphore("RedlockMutex", servers, {retryInterval: 100}),
   "redlock-universal": () => universal("createLock", servers),
   "redlock-universal-redlock": () => universal("createRedlock", servers),
 }
