@@ -50,8 +50,11 @@ func TestEveryTwoOfThreeJudgesAgree(t *testing.T) {
 			c.processes, c.operations, max(c.permits, 1), c.shared, c.outcomes, c.unseen)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if c.long && !testkit.Full() {
-				t.Skip("left out without FENCEPOST_FULL=1")
+			switch {
+			case c.long:
+				testkit.FullOnly(t)
+			case c.want > 110_000:
+				testkit.ThoroughOnly(t)
 			}
 			e := enumeration{t: t, outcomes: c.outcomes, shared: c.shared, unseen: c.unseen, ps: make([]walker,
 				c.processes)}

@@ -125,7 +125,7 @@ func TestEveryKindIsJudgedReportedAndDrawnLikeItsTwin(t *testing.T) {
 	}
 	seen := map[nemesis.Kind]bool{}
 	for i, file := range files {
-		if !testkit.Full() && i%4 != 0 {
+		if i%testkit.Size(16, 4, 1) != 0 {
 			continue
 		}
 		text, err := os.ReadFile(file)
@@ -166,7 +166,7 @@ func stalls(s *scenarios.Scenario) (list []nemesis.Fault) {
 // with that kind replaced by its twin (see Twins).
 func TestDrawnFaultsAreJudgedLikeTheirTwins(t *testing.T) {
 	twins := nemesis.Twins(t)
-	seeds := uint64(testkit.Size(2, 2, 12))
+	seeds := uint64(testkit.Size(1, 2, 12))
 	struck := map[nemesis.Kind]int{}
 	for _, text := range replicatedAndConsensus {
 		for _, k := range slices.Sorted(maps.Keys(twins)) {

@@ -23,7 +23,7 @@ func TestMembersRecordTheSameKeysInTheSameOrder(t *testing.T) {
 	runs, copies, behind := 0, 0, 0
 	for i, name := range Names() {
 		s := named(t, name)
-		if !s.Servers.consensus() || i%testkit.Size(5, 1, 1) > 0 {
+		if !s.Servers.consensus() || i%testkit.Size(15, 1, 1) > 0 {
 			continue
 		}
 		for _, extra := range [][]string{nil, {"crash %s-2 losing everything at 300ms, restart after 1s"},
@@ -67,7 +67,7 @@ func TestMembersRecordTheSameKeysInTheSameOrder(t *testing.T) {
 			}
 		}
 	}
-	if runs < testkit.Size(12, 60, 60) || copies == 0 || behind == 0 {
+	if runs < testkit.Size(4, 60, 60) || copies == 0 || behind == 0 {
 		t.Errorf("%d runs, %d copies, %d members that lacked something: too little to show anything", runs, copies,
 			behind)
 	}

@@ -33,7 +33,7 @@ func TestTakingAFaultAwayLeavesTheDelaysOfAllOtherMessages(t *testing.T) {
 			}
 			r := NewRunner(s)
 			all, again := 0, 0
-			for seed := range uint64(4) {
+			for seed := range uint64(testkit.Size(1, 4, 4)) {
 				faults := random.Draw(seed)
 				before := map[string]time.Duration{}
 				for without := -1; without < len(faults); without++ {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
 // If each client watches the client before it in the queue, on ZooKeeper and on etcd, each event wakes only the client
@@ -15,7 +16,7 @@ func TestOnlyTheEndOfItsPredecessorWakesAClient(t *testing.T) {
 		"zookeeper-herd": false} {
 		s := named(t, name)
 		r := NewRunner(s)
-		for seed := range uint64(20) {
+		for seed := range uint64(testkit.Size(4, 20, 20)) {
 			result, err := r.Run(s.Plan(seed + 1))
 			if err != nil {
 				t.Fatal(err)

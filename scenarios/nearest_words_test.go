@@ -75,7 +75,7 @@ func TestTheNearestWordIsAccepted(t *testing.T) {
 		}
 		texts = append(texts, string(s.Text()))
 	}
-	nth, made, offered := testkit.Size(4, 1, 1), 0, 0
+	nth, made, offered := testkit.Size(20, 1, 1), 0, 0
 	for _, text := range texts {
 		if _, err := Parse("f.yaml", []byte(text)); err != nil {
 			t.Fatal(err)
@@ -148,7 +148,7 @@ var leaks = []string{
 func TestNoMessageLeaksALibrary(t *testing.T) {
 	text := string(example(t))
 	seen := map[string]bool{}
-	step := testkit.Size(28, 7, 1)
+	step := testkit.Size(80, 7, 1)
 	for at := 0; at <= len(text); at += step {
 		for _, broken := range []string{"\t", "{", "}", "[", "]", "\"", "'", ":", ",", "- ", "\n", "@", "|", ">", "`",
 			"*", "&", "?", "%", "---\n", "\\", "\"\\q\"", "99999999999999999999", "!"} {
@@ -168,7 +168,7 @@ func TestNoMessageLeaksALibrary(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) < testkit.Size(25, 45, 45) { // about fifteen of these are about YAML itself
+	if len(seen) < testkit.Size(15, 45, 45) { // about fifteen of these are about YAML itself
 		t.Errorf("only %d messages were seen", len(seen))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
 // TestWhatAServiceLosesDependsOnItsMembers stops the first member of each service, in different ways, while client-1
@@ -36,7 +37,7 @@ func TestWhatAServiceLosesDependsOnItsMembers(t *testing.T) {
 		for _, members := range []int{1, 3} {
 			for _, stop := range []string{"crash %s-1 losing unsynced writes", "crash %s-1 losing everything",
 				"shut down %s-1"} {
-				for seed := range uint64(5) {
+				for seed := range uint64(testkit.Size(1, 5, 5)) {
 					text := fmt.Sprintf("name: x\nservers: {%s: %d}\nclients: 3\nlock: %s\n"+
 						"work: {writes: 1, hold: 5s}\noverrides: {client-3: {work: {start: 1s}}}\nfaults:\n"+
 						"  - pause client-1 for %s at 500ms\n  - "+stop+" at 600ms, restart after 100ms\n",

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"runtime"
+	"runtime/debug"
 	"testing"
 	"time"
 
@@ -83,6 +84,8 @@ func TestASchedulesMemory(t *testing.T) {
 // heapUse returns the numbers of allocations and of allocated bytes per call of f, after a warm-up round that fills
 // reused memory.
 func heapUse(f func(seed uint64)) (allocations, bytes uint64) {
+	runtime.GC()
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection would empty the pools during the measurement
 	const seeds = 100
 	all := func() {
 		for seed := range uint64(seeds) {

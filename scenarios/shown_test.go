@@ -275,7 +275,7 @@ func TestScenariosComeOutOtherwiseWithFewWordsChanged(t *testing.T) {
 func TestTheFaultsOfAScenarioDoWhatItShows(t *testing.T) {
 	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {
-			testkit.OneIn(t, 6)
+			testkit.OneIn(t, 20)
 			t.Parallel()
 			s := named(t, name)
 			own := changesOf(name)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
 // In cutMember, the ZooKeeper member that serves the holder of a lock is cut off from the other members. The holder has
@@ -23,7 +24,7 @@ faults:
 // leader ends the session after five seconds. If the member stops serving before the session ends, no client is misled.
 func TestMemberThatIsCutOffServesUntilItMissesItsLeader(t *testing.T) {
 	longer := strings.Replace(strings.Replace(cutMember, "SERVERS", "{zookeeper: 3}", 1), "ttl: 5s", "ttl: 15s", 1)
-	for seed := range uint64(10) {
+	for seed := range uint64(testkit.Size(2, 10, 10)) {
 		if f := judged(t, parseText(t, longer), seed+1).Of(checker.MutualExclusion); f.Outcome != checker.Holds {
 			t.Errorf("a longer session, seed %d: %s by %s", seed+1, f.Outcome, f.Cause)
 		}
@@ -33,7 +34,7 @@ func TestMemberThatIsCutOffServesUntilItMissesItsLeader(t *testing.T) {
 		"{zookeeper: 3, tick-time: 2s, sync-limit: 1}":    checker.Holds,
 		"{zookeeper: 3, tick-time: 200ms, sync-limit: 5}": checker.Holds} {
 		s := parseText(t, strings.Replace(cutMember, "SERVERS", servers, 1))
-		for seed := range uint64(10) {
+		for seed := range uint64(testkit.Size(2, 10, 10)) {
 			f := judged(t, s, seed+1).Of(checker.MutualExclusion)
 			if f.Outcome != want || want == checker.Violated && f.Cause.Kind != checker.ValidityMiscounted {
 				t.Errorf("%s, seed %d: %s by %s, want %s", servers, seed+1, f.Outcome, f.Cause, want)

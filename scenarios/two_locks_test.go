@@ -107,7 +107,7 @@ func TestWhoGivesUpALockLeavesNothingBehind(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := NewRunner(s)
-			for seed := range uint64(testkit.Size(6, 25, 1000)) {
+			for seed := range uint64(testkit.Size(2, 25, 1000)) {
 				p := nemesis.Plan{Seed: seed, Faults: random.Draw(seed)}
 				result, err := r.Run(p)
 				if err != nil {

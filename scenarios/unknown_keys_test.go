@@ -95,7 +95,7 @@ func parts(word string) (all []string) {
 // must name the correct key, or say where a key of that name is allowed. If the wrong key resembles no key, the message
 // must list all keys that are allowed in the mapping.
 func TestAnUnknownKeyGetsTheRightOne(t *testing.T) {
-	nth, made, tried := testkit.Size(4, 1, 1), 0, 0
+	nth, made, tried := testkit.Size(20, 1, 1), 0, 0
 	for _, m := range allMappings() {
 		var keys []string
 		for _, f := range m.fields(newFile(&format.Reader{})) {

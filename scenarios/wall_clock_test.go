@@ -88,7 +88,7 @@ func TestSettingsSayWhoReadsTheWallClock(t *testing.T) {
 	}
 	ran := 0
 	for i, text := range texts {
-		if i%testkit.Size(8, 1, 1) > 0 {
+		if i%testkit.Size(25, 1, 1) > 0 {
 			continue
 		}
 		s, err := Parse("x.yaml", []byte(text))
@@ -108,7 +108,7 @@ func TestSettingsSayWhoReadsTheWallClock(t *testing.T) {
 		}
 		reading[fmt.Sprint(seen)] = true
 	}
-	if ran < testkit.Size(25, 200, 200) || len(reading) < testkit.Size(2, 4, 4) {
+	if ran < testkit.Size(8, 200, 200) || len(reading) < testkit.Size(2, 4, 4) {
 		t.Errorf("%d of %d scenarios ran; those who read their wall clock were %v", ran, len(texts), reading)
 	}
 	t.Logf("%d scenarios, %v", ran, slices.Sorted(maps.Keys(reading)))

@@ -15,7 +15,7 @@ func TestAMisspelledPatternGetsOneThatFinds(t *testing.T) {
 	words := slices.Compact(slices.Sorted(slices.Values(searched())))
 	words = slices.DeleteFunc(words, func(w string) bool { return len(w) < 5 || len(w) > 20 })
 	wrong, slips := 0, 0
-	step := testkit.Size(200, 50, 4)
+	step := testkit.Size(1500, 50, 4)
 	for i, word := range words {
 		if i%step > 0 {
 			continue

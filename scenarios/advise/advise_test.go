@@ -195,7 +195,7 @@ func TestFilesComeOutAsTheyClaim(t *testing.T) {
 func TestExploresWhatHasNoFaults(t *testing.T) {
 	s := parsed(t, "name: mine\nservers: {redis: 1}\nlock: {protocol: set-nx-px, release: del, ttl: 2s} # ours\n"+
 		"work: {hold: 1s, cycles: 2}\nmix: {weights: {pause: 1}}\npromise: [ownership]\n")
-	seeds := testkit.Size(10, 10, 60)
+	seeds := testkit.Size(4, 10, 60)
 	a := advice(t, s, seeds)
 	if a.Own || a.Explored != seeds || len(a.Plans) == 0 || !slices.Equal(a.Broken, []checker.Law{checker.Ownership}) {
 		t.Fatalf("%+v", a)
@@ -236,6 +236,7 @@ func TestAFileWithACommentInBracesIsNotRewritten(t *testing.T) {
 // TestAPromiseInSoManyWordsIsNotWaived checks that a promise that the file makes explicitly must be kept, even if no
 // lock can keep it.
 func TestAPromiseInSoManyWordsIsNotWaived(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	s := parsed(t, "name: mine\nservers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 2s}\nwork: {hold: 1s}\n"+
 		"faults:\n  - pause client-1 for 9s after acquired\npromise: [mutual-exclusion, deadlock-freedom]\n")
 	a := advice(t, s, testkit.Size(2, 2, 60))
@@ -492,7 +493,7 @@ func TestFaultsStrikeAddedServers(t *testing.T) {
 // TestVariationsAreValid checks that variations of a plan contain only kinds of faults that the scenario has, and are
 // valid for the scenario. The same seed must give the same variation.
 func TestVariationsAreValid(t *testing.T) {
-	for _, name := range scenarios.Names() {
+	for _, name := range testkit.Sample(t, scenarios.Names()) {
 		s := named(t, name)
 		if len(s.Faults) == 0 {
 			continue

@@ -22,7 +22,7 @@ var needMore = []string{
 // must accept the result, whatever settings the scenario has.
 func TestAChangeOfProtocolGivesAValidScenario(t *testing.T) {
 	tried := 0
-	for seed := range uint64(testkit.Size(40, 150, 3000)) {
+	for seed := range uint64(testkit.Size(8, 150, 3000)) {
 		s, _ := assemble(t, seed+1)
 		s.Faults = nil
 		b, err := newSubject(parsed(t, string(s.Text())), Options{From: 1, Seeds: 1})
@@ -45,7 +45,7 @@ func TestAChangeOfProtocolGivesAValidScenario(t *testing.T) {
 			}
 		}
 	}
-	if tried < testkit.Size(150, 500, 500) {
+	if tried < testkit.Size(30, 500, 500) {
 		t.Errorf("%d changes tried", tried)
 	}
 }

@@ -22,7 +22,7 @@ const (
 // each sentence of a remedy. In 98% of the cases, this must help, and the scenario must not follow the remedy already.
 // With FENCEPOST_FULL=1, the test tries a thousand violations, at most 25 for each pair of law and cause.
 func TestCausesAreNecessaryAndRemediesHelp(t *testing.T) {
-	from, enough, each := uint64(everydayAssembly), testkit.Size(12, 25, 1000), testkit.Size(2, 2, 25)
+	from, enough, each := uint64(everydayAssembly), testkit.Size(5, 25, 1000), testkit.Size(2, 2, 25)
 	if testkit.Full() {
 		from = fullAssembly
 	}

@@ -84,6 +84,7 @@ func assembleCluster(t testing.TB, seed uint64, protocols []*locks.Definition) (
 // TestRemediesHelpInARedisCluster applies each remedy to a scenario in which a Redis Cluster elects a replica and
 // thereby loses the lock. All remedies must help, and the scenario must not follow any of them already.
 func TestRemediesHelpInARedisCluster(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	r := newRemedyTrials(t, claims.NewWrongs(t))
 	protocols := onClusters(t)
 	elections := 0

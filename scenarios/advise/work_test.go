@@ -15,24 +15,17 @@ import (
 // tests a file with faults, one whose lock breaks without any, and one with a mix, whose plans an exploration finds. At
 // the smallest size, only changes of the servers are tried, as for clients that are programs.
 func TestAdviceIsTheSameHoweverItIsDivided(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	forgets := strings.Replace(forgetful, "clients: 3", "clients: 2", 1)
-	texts := map[string]string{"own faults": forgets}
-	if testkit.Thorough() {
-		texts["mix"] = strings.Replace(forgets, "faults:",
-			"mix: {faults: 2, weights: {crash: 1}, within: 2s, downtime: 10ms..20ms}\nfaults:", 1)
-	}
+	texts := map[string]string{"own faults": forgets, "mix": strings.Replace(forgets, "faults:",
+		"mix: {faults: 2, weights: {crash: 1}, within: 2s, downtime: 10ms..20ms}\nfaults:", 1)}
 	if testkit.Full() {
 		texts["no faults"] = string(named(t, "no-elapsed-check").Text())
 	}
 	for name, text := range texts {
 		t.Run(name, func(t *testing.T) {
-			subject := func() *scenarios.Scenario {
-				if testkit.Thorough() {
-					return parsed(t, text)
-				}
-				return ofPrograms(t, text, nil)
-			}
-			o := Options{From: 1, Seeds: testkit.Size(1, 4, 20)}
+			subject := func() *scenarios.Scenario { return parsed(t, text) }
+			o := Options{From: 1, Seeds: testkit.Size(4, 4, 20)}
 			worker := func() (campaign.Worker, error) { return NewWorker(subject(), o) }
 			campaigntest.HoweverItIsDivided(t, worker, func(hands campaign.Hands) []byte {
 				o := o

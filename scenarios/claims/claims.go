@@ -20,6 +20,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/corpus"
@@ -67,13 +68,16 @@ type Run struct {
 
 // Runs performs the given number of rounds of runs and passes each run to visit. It stops when visit returns false. A
 // round runs every subject once. The first round uses the subject's own faults; each later round uses a plan of a Walk.
-// In every second one of the later rounds, a subject is also replaced by a variation of it. Two goroutines must not
-// call Runs at the same time.
+// In every second one of the later rounds, a subject is also replaced by a variation of it. By default, a round runs
+// only every third subject. Two goroutines must not call Runs at the same time.
 func Runs(t testing.TB, rounds int, visit func(*Run) bool) {
 	t.Helper()
 	all, walks, kept := Subjects(t), walksOfSubjects(), keptRuns()
 	for round := range rounds {
-		for _, s := range all {
+		for i, s := range all {
+			if i%testkit.Size(3, 1, 1) > 0 {
+				continue
+			}
 			of := roundOf{s, round}
 			r := kept[of]
 			if r == nil {

@@ -19,7 +19,7 @@ import (
 // happened when and to whom, for how long, and in how many cases a law that holds was judged. A number that no entry of
 // clauses covers also counts as wrong, because nothing has recomputed it.
 func TestEveryNumberOfAStoryIsRight(t *testing.T) {
-	rounds, nth := testkit.Size(1, 2, 20), testkit.Size(9, 2, 1)
+	rounds, nth := testkit.Size(1, 2, 20), testkit.Size(4, 2, 1)
 	w, numbers, runs, said := NewWrongs(t), 0, 0, map[string]int{}
 	Runs(t, rounds, func(r *Run) bool {
 		if runs++; runs%nth > 0 {
@@ -215,7 +215,7 @@ func (p *proof) marked() string {
 func TestAWrongNumberIsNoticed(t *testing.T) {
 	tried, missed, runs := 0, 0, 0
 	Runs(t, 1, func(r *Run) bool {
-		if runs++; runs%testkit.Size(24, 3, 1) > 0 {
+		if runs++; runs%testkit.Size(8, 3, 1) > 0 {
 			return true
 		}
 		p := proof{Run: r, sections: Sections(r.History), said: map[string]int{}}

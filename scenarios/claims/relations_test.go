@@ -47,7 +47,7 @@ func (n *tally) done() { n.tried++ }
 // only some of them, chosen by the name of the test.
 func subjects(t *testing.T) (list []*scenarios.Scenario) {
 	t.Helper()
-	shares := testkit.Size(40, 10, 1)
+	shares := testkit.Size(80, 10, 1)
 	for i, name := range slices.Concat(scenarios.Names(), corpus.Names()) {
 		if (i+len(t.Name()))%shares > 0 {
 			continue

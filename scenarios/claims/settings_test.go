@@ -22,7 +22,7 @@ func TestAFaultOnAnUnusedResourceChangesNoVerdict(t *testing.T) {
 		if slices.ContainsFunc(s.Clients, func(c scenarios.Client) bool { return c.Work.Writes > 0 }) {
 			continue
 		}
-		for i, p := range plansOf(t, s, plans(2, 60)) {
+		for i, p := range plansOf(t, s, plans(1, 60)) {
 			before := run(t, s, p)
 			for _, f := range unused(rand.New(rand.NewPCG(uint64(i), 3)), s.Targets()) {
 				q := withFaults(p, slices.Concat(p.Faults, []nemesis.Fault{f})...)

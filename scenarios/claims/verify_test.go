@@ -47,7 +47,7 @@ func TestWhatAVerificationPassesNoExplorationBreaks(t *testing.T) {
 	tried := newTally(t, "verified, then explored")
 	passed := 0
 	for i, text := range small() {
-		if i%testkit.Size(9, 3, 1) > 0 {
+		if i%testkit.Size(18, 3, 1) > 0 {
 			continue
 		}
 		text = fmt.Sprintf("name: small-%d\n%smix: {faults: 1, without: [jump of servers, crash losing everything of "+

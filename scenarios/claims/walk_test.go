@@ -13,7 +13,7 @@ import (
 func TestAWalkGoesEverywhere(t *testing.T) {
 	kinds, points := map[nemesis.Kind]int{}, map[bool]int{}
 	for i, s := range Subjects(t) {
-		if i%10 != 0 {
+		if i%testkit.Size(20, 10, 10) != 0 {
 			continue
 		}
 		w, again := NewWalk(t, s), NewWalk(t, s)
@@ -55,7 +55,7 @@ func TestAWalkGoesEverywhere(t *testing.T) {
 
 // TestWhatIsKeptShowsTheRun parses the stored file of a run, and checks that it gives the same plan and the same run.
 func TestWhatIsKeptShowsTheRun(t *testing.T) {
-	rounds, nth := testkit.Size(1, 2, 30), testkit.Size(24, 4, 1)
+	rounds, nth := testkit.Size(1, 2, 30), testkit.Size(12, 4, 1)
 	kept, seen := 0, 0
 	Runs(t, rounds, func(r *Run) bool {
 		if seen++; seen%nth > 0 {

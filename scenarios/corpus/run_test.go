@@ -135,6 +135,7 @@ func TestTheCorpusIsTheSameWhoeverRunsIt(t *testing.T) {
 // If the search for a mutant was lost, the mutant counts as neither caught nor escaped, and the report says that the
 // search was lost.
 func TestWhatIsLostOfTheCorpusIsSaid(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	someMutants(t)
 	o := fewOptions
 	o.Sound = len(names)

@@ -205,9 +205,7 @@ func TestSectionsExclude(t *testing.T) {
 	} {
 		s := scenario(t, test.protocol, "clients: 3", "work: {cycles: 3, writes: 1, hold: 10ms}", test.more)
 		t.Run(fmt.Sprint(test), func(t *testing.T) {
-			if testing.Short() && !strings.Contains(test.more, "crash") {
-				t.Skip("it takes seconds")
-			}
+			testkit.OneIn(t, 4)
 			t.Parallel()
 			r, err := run(t, s, test.client)
 			if err != nil {

@@ -114,6 +114,7 @@ func TestFaultsOfAProgramInVirtualTime(t *testing.T) {
 		"a cut within the lease": {[]string{"cut client-1 | redis-1 at 50ms for 3s"}, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
+			testkit.OneIn(t, 3)
 			r, err := planned(t, s, 3, c.faults...)
 			if err != nil {
 				t.Fatal(err)
@@ -152,6 +153,7 @@ func TestAProgramThatEndsEarly(t *testing.T) {
 // TestAProgramThatIsStartedByAScript runs a shell script that starts the worker. Faults affect both processes: a pause
 // that outlasts the lease breaks the lock, and a crash ends the client.
 func TestAProgramThatIsStartedByAScript(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	path := filepath.Join(t.TempDir(), "start.sh")
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+redisPy(t)+"\necho over\n"), 0o755); err != nil {
 		t.Fatal(err)
@@ -224,9 +226,10 @@ func TestEqualSeedsGiveEqualRunsOfPrograms(t *testing.T) {
 // TestRunsThatTheirLimitEndsAreEqual checks that the connections of clients are closed in the same order each time if
 // the time limit ends a run.
 func TestRunsThatTheirLimitEndsAreEqual(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	redisPy(t) // what the program needs
 	s := inVirtualTime(t, "kleppmann-gc-pause", python+" testdata/tasks.py")
-	for n := range uint64(testkit.Size(1, 6, 6)) {
+	for n := range uint64(6) {
 		r, err := planned(t, s, 1+repeatEvery*n, "cut client-1 client-2 | resource after acquire-start by client-2",
 			"cut client-1 client-2 | redis-1 after acquire-start by client-2") // each run is performed twice
 		if err != nil || !r.Limited {
@@ -238,6 +241,7 @@ func TestRunsThatTheirLimitEndsAreEqual(t *testing.T) {
 // TestADifferenceNamesTheCall runs a program that sleeps for a time that it reads from the host and that differs each
 // time. The error must name the process, the thread and the first call that differs.
 func TestADifferenceNamesTheCall(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	worker := strings.Fields(redisPy(t))
 	// The last word of /proc/loadavg is the ID of the host's latest process.
 	code := `import os, redis, runpy, time; redis.Redis.from_url(os.environ["FENCEPOST_REDIS_1"]).ping(); ` +

@@ -40,7 +40,7 @@ func TestTheLocksOfTheExamplesAreSound(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			testkit.OneIn(t, 3)
+			testkit.OneIn(t, 5)
 			c := pauses
 			change(&c)
 			locktest.Run(t, c)
@@ -51,7 +51,7 @@ func TestTheLocksOfTheExamplesAreSound(t *testing.T) {
 // TestTheMutexOfTheExamplesIsNoExclusion checks that the mutex of the examples violates mutual-exclusion, but not
 // lease-exclusion. Therefore the examples require only the laws that a lease can keep.
 func TestTheMutexOfTheExamplesIsNoExclusion(t *testing.T) {
-	r, ok := locktest.Explore(t, locktest.Config{New: newMutex, TTL: lease, Faults: locktest.Pauses, Seeds: 20})
+	r, ok := locktest.Explore(t, locktest.Config{New: newMutex, TTL: lease, Faults: locktest.Pauses, Seeds: 8})
 	if ok && (r.Violated(checker.MutualExclusion) == 0 || r.Violated(checker.LeaseExclusion) > 0) {
 		t.Errorf("%+v", r.Breaches)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
@@ -36,6 +37,7 @@ func TestWhatIsExploredIsCutDownAndReplayed(t *testing.T) {
 			false},
 	} {
 		t.Run(name, func(t *testing.T) {
+			testkit.OneIn(t, 2)
 			folder := filepath.Join("_runs", scenarioName(t.Name()))
 			laws := []checker.Law{test.law}
 			r, ok := Explore(t, Config{New: test.lock, Seeds: 20, Faults: Pauses, Laws: laws, SkipTrial: true})

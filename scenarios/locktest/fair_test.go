@@ -44,7 +44,7 @@ func TestFairLocksKeepTheirOrder(t *testing.T) {
 			faults: locktest.Pauses, causes: []checker.CauseKind{checker.Overtaken}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			testkit.OneIn(t, 4)
+			testkit.OneIn(t, 7)
 			c := locktest.Config{New: test.new, PlaceTimeout: placeTimeout, Clients: 4, TTL: lease, Faults: test.faults,
 				Laws: locktest.LeaseLaws, Seeds: testkit.Size(2, 5, 200)}
 			if test.unfair {

@@ -132,7 +132,7 @@ func found(p *parent) map[string]int {
 }
 
 func TestALockThatHoldsItsLease(t *testing.T) {
-	p := examine(t, Config{New: newPlain, Seeds: testkit.Size(20, 20, 60), Faults: Pauses,
+	p := examine(t, Config{New: newPlain, Seeds: testkit.Size(8, 20, 60), Faults: Pauses,
 		Laws: []checker.Law{checker.LeaseExclusion, checker.Ownership}})
 	if p == nil {
 		return
@@ -315,9 +315,9 @@ func (l *impatient) Lock(ctx context.Context) error {
 func TestALockThatPanicsUnderSomeFaults(t *testing.T) {
 	r, ok := Explore(t, Config{
 		New:   making(func(c *Client) Lock { return &impatient{plain{c: c, ttl: 8 * time.Second}} }),
-		Seeds: 20, Faults: Faults{"pause"}, Laws: []checker.Law{checker.LeaseExclusion}})
-	if ok && (r.Runs != 20 || len(r.Failures) == 0 || len(r.Failures) == 20 ||
-		r.Held(checker.LeaseExclusion) != 20-len(r.Failures)) {
+		Seeds: 10, Faults: Faults{"pause"}, Laws: []checker.Law{checker.LeaseExclusion}})
+	if ok && (r.Runs != 10 || len(r.Failures) == 0 || len(r.Failures) == 10 ||
+		r.Held(checker.LeaseExclusion) != 10-len(r.Failures)) {
 		t.Errorf("%d runs, %d held, %v", r.Runs, r.Held(checker.LeaseExclusion), r.Failures)
 	}
 }

@@ -119,7 +119,7 @@ func TestAnExplorationCountsWhatItsRunsShow(t *testing.T) {
 // The result does not depend on the number of workers or shards, or on interruptions, even if plans depend on the
 // results of earlier runs.
 func TestAnExplorationIsTheSameHoweverItIsDivided(t *testing.T) {
-	for guided, seeds := range map[int]int{0: testkit.Size(160, 333, 333), 50: testkit.Size(160, together, together)} {
+	for guided, seeds := range map[int]int{0: testkit.Size(60, 333, 333), 50: testkit.Size(60, together, together)} {
 		s := named(t, "kleppmann-gc-pause")
 		s.Mix.Guided = guided
 		theSameHoweverDivided(t, s, together-150, seeds)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
@@ -41,7 +42,7 @@ func TestTheFirstSeedThatBreaksAPromiseIsFound(t *testing.T) {
 // A search and an exploration that begin at the same seed find the same violation, whichever seed that is.
 func TestASearchBeginsAtItsFirstSeed(t *testing.T) {
 	s := parsed(t, careless+"promise: [ownership]\n")
-	for from := uint64(0); from < 300; {
+	for from := uint64(0); from < uint64(testkit.Size(60, 300, 300)); {
 		got, err := FindFirst(context.Background(), s, from, together-1)
 		if err != nil || !got.Found {
 			t.Fatalf("from seed %d: %+v, %v", from, got, err)

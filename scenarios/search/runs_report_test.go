@@ -111,7 +111,7 @@ func documents(interrupted bool) map[string]*document.Document {
 }
 
 func TestReportsCanBeRead(t *testing.T) {
-	for _, interrupted := range []bool{true, false} {
+	for _, interrupted := range []bool{true, false}[:testkit.Size(1, 2, 2)] {
 		for name, d := range documents(interrupted) {
 			if err := reporttest.Check(d); err != nil {
 				t.Errorf("%s, interrupted %t: %v", name, interrupted, err)

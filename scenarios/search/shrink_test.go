@@ -332,7 +332,7 @@ func TestAShrinkThatEndsEarlySaysSo(t *testing.T) {
 	s, v := parsed(t, noisy), noisyViolation(t)
 	full := mustShrink(t, s, v)
 	faults := len(v.plan.Faults)
-	for runs := 1; runs < full.Runs+40; runs += 1 + runs/3 {
+	for runs := 1; runs < full.Runs+40; runs += 1 + runs/testkit.Size(1, 3, 3) {
 		r, err := Shrink(context.Background(), s, v.plan, Violation{Law: v.law, Cause: v.cause}, runs)
 		if err != nil {
 			t.Fatal(err)

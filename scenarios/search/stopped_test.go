@@ -74,7 +74,9 @@ func newCampaign[C any](t *testing.T, begin func() (C, error)) C {
 // process that has only the record of the search.
 func TestTheFirstPlansOfFindingsAreKept(t *testing.T) {
 	s := named(t, "kleppmann-gc-pause")
-	e := newCampaign(t, func() (*Result, error) { return NewExploration(s, 1, together+50, Whole) })
+	e := newCampaign(t, func() (*Result, error) {
+		return NewExploration(s, 1, together+50, Whole)
+	})
 	if err := e.Run(context.Background(), s, 2, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,7 @@ func TestNoLineIsWiderThanTheTerminal(t *testing.T) {
 		Run  func() *single.Run
 	}{"wide", func() *single.Run { return wide }}) {
 		run := r.Run()
-		for width := 60; width <= 200; width++ {
+		for width := 60; width <= 200; width += testkit.Size(7, 1, 1) {
 			for n, l := range strings.Split(textOf(t, run, document.TextOptions{Width: width}), "\n") {
 				if text.Cells(l) > width {
 					t.Fatalf("%s at %d: line %d has %d cells: %q", r.Name, width, n+1, text.Cells(l), l)

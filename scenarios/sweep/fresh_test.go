@@ -40,7 +40,7 @@ func TestFreshSeedsConfirmWhatASweepSays(t *testing.T) {
 			vary: []string{"faults.1.ppm,faults.2.ppm,faults.3.ppm=0ppm..30000ppm/10000ppm"}},
 		{scenario: "extension-without-check", vary: []string{"ttl=2s..20s/3s"}},
 	} {
-		if !testkit.Full() && i > 2 {
+		if i >= testkit.Size(3, 3, 14) {
 			break
 		}
 		fresh := testkit.Size(50, 200, 1000)

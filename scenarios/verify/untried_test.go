@@ -147,6 +147,7 @@ func TestWhatIsLeftUntriedChangesNothing(t *testing.T) {
 // that break a promise must not exceed the reported bound. A full test uses every sixteenth scenario, and with
 // FENCEPOST_UNTRIED=1 the test uses all of them.
 func TestRandomPlacementsBoundTheOthers(t *testing.T) {
+	testkit.ThoroughOnly(t)
 	nth := 1000
 	switch {
 	case os.Getenv("FENCEPOST_UNTRIED") != "":
@@ -155,7 +156,7 @@ func TestRandomPlacementsBoundTheOthers(t *testing.T) {
 		nth = 16
 	}
 	const most = 4 // if the true rate is 0.15 %, 5 or more of 500 occur in one of a thousand tests
-	each, kept, refuted, total, broken := testkit.Size(25, 100, 500), 0, 0, 0, 0
+	each, kept, refuted, total, broken := testkit.Size(100, 100, 500), 0, 0, 0, 0
 	everyNth(t, nth, func(s *scenarios.Scenario) {
 		scope := ScopeOf(s)
 		for _, r := range scope.Random {

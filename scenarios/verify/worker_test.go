@@ -88,7 +88,7 @@ func TestAVerificationThatWasDividedEqualsTheWhole(t *testing.T) {
 	}
 	for _, x := range list {
 		t.Run(x.name, func(t *testing.T) {
-			testkit.OneIn(t, 3)
+			testkit.OneIn(t, 6)
 			s, err := scenarios.Parse("verified.yaml", []byte(x.text))
 			if err != nil {
 				t.Fatal(err)

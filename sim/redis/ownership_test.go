@@ -397,10 +397,7 @@ func schedules(length int, r letting) (all [][]string) {
 // (spelling). It compares the outcome with the model: which acquires succeed, who removes whose key, and the verdict on
 // ownership.
 func TestWhoOwnsALockDoesNotDependOnItsSpelling(t *testing.T) {
-	length, offenses := 4, 0
-	if testkit.Full() {
-		length = 6
-	}
+	length, offenses := testkit.Size(4, 4, 6), 0
 	for _, s := range spellings() {
 		for _, schedule := range schedules(length, s.release) {
 			want := model(schedule, s.release)
@@ -459,7 +456,7 @@ func TestRespellingALockChangesNothing(t *testing.T) {
 			continue
 		}
 		for j, schedule := range schedules(4, s.release) {
-			if (i+j)%testkit.Size(3, 1, 1) > 0 {
+			if (i+j)%testkit.Size(9, 1, 1) > 0 {
 				continue
 			}
 			other.take = all[(i+j)%len(all)]

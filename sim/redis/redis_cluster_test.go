@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
 	"github.com/fencepost-sim/fencepost/sim/redis/lua"
@@ -149,7 +150,7 @@ func TestAFailedMemberIsReplacedByItsReplica(t *testing.T) {
 // TestAMasterCutOffStopsServing checks that a master that reaches only a minority stops serving at about the time when
 // the other masters replace it. Writes that it has accepted in the meantime must be lost.
 func TestAMasterCutOffStopsServing(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range uint64(testkit.Size(4, 20, 20)) {
 		c := newMembers(t, seed, 1, 2*time.Second)
 		c.at(time.Second, func() { c.cut("redis-2", c.membersExcept("redis-2")...) })
 		c.at(10*time.Second, func() { c.heal("redis-2", c.membersExcept("redis-2")...) })

@@ -80,7 +80,7 @@ func TestShorterScenariosComeOutAsTheWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, name := range names {
-		if i%testkit.Size(6, 1, 1) > 0 {
+		if i%testkit.Size(12, 1, 1) > 0 {
 			continue
 		}
 		whole, err := scenarios.Named(name)
@@ -106,7 +106,7 @@ func TestShorterScenariosComeOutAsTheWhole(t *testing.T) {
 			short++
 		}
 	}
-	if all := len(names) / testkit.Size(6, 1, 1); short < all/2 {
+	if all := len(names) / testkit.Size(12, 1, 1); short < all/2 {
 		t.Errorf("%d of %d scenarios are divided by %d", short, all, scales[0].divisor)
 	}
 }

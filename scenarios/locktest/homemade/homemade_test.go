@@ -59,7 +59,7 @@ func TestSoundLocksKeepTheirPromises(t *testing.T) {
 		for _, d := range dressesOf(i) {
 			for _, p := range promisesOf(&l) {
 				t.Run(l.Name+"/"+d.Name+"/"+p.Name, func(t *testing.T) {
-					testkit.OneIn(t, 6)
+					testkit.OneIn(t, 12)
 					if slices.Contains(p.Faults, locktest.Clocks[0]) && d.Name == "absolute" {
 						t.Skip("the key ends by the client's time of day, and the server's is another")
 					}
@@ -85,7 +85,7 @@ func TestRenewedLocksSurviveEachPause(t *testing.T) {
 			"does both":          func(w watched) locktest.Lock { return w },
 		} {
 			t.Run(l.Name+"/"+name, func(t *testing.T) {
-				testkit.OneIn(t, 3)
+				testkit.OneIn(t, 6)
 				c := l.Config(Dresses[0], Plain)
 				open := c.New
 				c.New = func(c *locktest.Client) (locktest.Lock, error) {
@@ -106,7 +106,7 @@ func TestMistakesAreReported(t *testing.T) {
 		for _, d := range dressesOf(i) {
 			for _, s := range l.Shows {
 				t.Run(l.Name+"/"+d.Name+"/"+string(s.Law), func(t *testing.T) {
-					testkit.OneIn(t, 6)
+					testkit.OneIn(t, 12)
 					l.Reports(t, s, d, Plain, testkit.Size(1, 1, 3))
 				})
 			}
