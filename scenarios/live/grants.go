@@ -84,7 +84,8 @@ func (st *stage) stands(server sim.ProcessID, lock history.Lock, o owned) bool {
 	return false
 }
 
-// keyed updates the client's grants after its current attempt has set, extended or removed a key.
+// keyed updates the client's grants after its current attempt has set, extended or removed a key. If a request of an
+// earlier attempt has set a key so late, it stores the owner value.
 func (k *client) keyed(e *history.Event) {
 	h := k.holds[e.Lock]
 	if h == nil || h.attempt == "" {
@@ -102,6 +103,12 @@ func (k *client) keyed(e *history.Event) {
 		for _, value := range y.values {
 			if value != "" {
 				h.values = append(h.values, value)
+			}
+		}
+	case e.F == history.KeySet && strings.HasPrefix(string(e.Of), string(k.id)+"/"):
+		for _, value := range []string{e.Value, e.Member} {
+			if value != "" {
+				h.remember(value, e.Of)
 			}
 		}
 	case at < 0:

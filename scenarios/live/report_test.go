@@ -199,6 +199,10 @@ func TestWhoseRequestItIs(t *testing.T) {
 		{func() { // the client never learned that its second attempt has set the key
 			h.values, h.attempt = nil, "client-1/3"
 		}, "EVAL script 1 lock a", "client-1/3"},
+		{func() { // a request of the second attempt arrives only now
+			st.world.Record("redis-1", history.Event{F: history.KeySet, Lock: "lock", Value: "b", Of: "client-1/2",
+				By: "client-1/2"})
+		}, "EVAL script 1 lock b", "client-1/2"},
 	} {
 		step.do()
 		if of := s.attemptOf(strings.Fields(step.request)); of != step.of {

@@ -132,10 +132,16 @@ func (k *client) asks(h *hold, r *report, ok func()) {
 
 // age moves the owner values of the current attempt to the list of owner values of earlier attempts.
 func (h *hold) age() {
-	for _, v := range h.values { // some clients use one value for all attempts
-		h.old = append(slices.DeleteFunc(h.old, func(o owned) bool { return o.value == v }), owned{v, h.attempt})
+	for _, v := range h.values {
+		h.remember(v, h.attempt)
 	}
-	h.values, h.old = nil, h.old[max(len(h.old)-mostOld, 0):]
+	h.values = nil
+}
+
+// remember adds an owner value of an earlier attempt. Some clients use one value for all attempts.
+func (h *hold) remember(value string, of history.Attempt) {
+	h.old = append(slices.DeleteFunc(h.old, func(o owned) bool { return o.value == value }), owned{value, of})
+	h.old = h.old[max(len(h.old)-mostOld, 0):]
 }
 
 // enters handles ACQUIRED: the client begins a section.
